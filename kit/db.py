@@ -1,0 +1,74 @@
+"""The database as the rooms see it: a transaction, opened for one tenant, committed once."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
+
+from kit.errors import Misconfigured
+
+
+class Database:
+    """Sessions on one engine.
+
+    Inside `transaction(tenant)` the setting `genoma.tenant` holds the tenant for as long
+    as the transaction lasts, and row-level security shows only its rows. Without a tenant
+    every table of tenants raises: only the lab's own tables (genomes, admins) can be read.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+
+    @asynccontextmanager
+    async def transaction(self, tenant: UUID | None = None) -> AsyncIterator[AsyncSession]:
+        """Open a session, commit at the end, roll back on any error."""
+        async with AsyncSession(self.engine, expire_on_commit=False) as session, session.begin():
+            if tenant is not None:
+                await set_tenant(session, tenant)
+            yield session
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+
+async def set_tenant(session: AsyncSession, tenant: UUID) -> None:
+    """Let row-level security show the rows of `tenant`, until this transaction ends."""
+    await session.execute(
+        text("select set_config('genoma.tenant', :tenant, true)"), {"tenant": str(tenant)}
+    )
+
+
+def make_engine(url: str, pool_size: int = 10) -> AsyncEngine:
+    """Make the engine for a libpq or SQLAlchemy URL of a PostgreSQL server."""
+    return create_async_engine(psycopg_url(url), pool_size=pool_size, pool_pre_ping=True)
+
+
+def psycopg_url(url: str) -> str:
+    """Name psycopg as the driver. Raises Misconfigured where it is not a PostgreSQL URL."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme.partition("+")[0] not in ("postgresql", "postgres"):
+        raise Misconfigured(f"{scheme!r} is not a PostgreSQL URL (postgresql://user@host/database)")
+    return f"postgresql+psycopg://{rest}"
+
+
+def libpq_url(url: str) -> str:
+    """The same URL as libpq and plain psycopg read it."""
+    return psycopg_url(url).replace("postgresql+psycopg://", "postgresql://", 1)
+
+
+async def listen(url: str, channel: str) -> AsyncIterator[str]:
+    """Yield the payload of each NOTIFY on `channel`; ends by raising when the connection ends.
+
+    The first item is an empty string, once the channel is really listened to: what was
+    notified before is not heard, so the listener reads its state then.
+    """
+    connection = await psycopg.AsyncConnection.connect(libpq_url(url), autocommit=True)
+    async with connection:
+        await connection.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
+        yield ""
+        async for notice in connection.notifies():
+            yield notice.payload

@@ -1,0 +1,67 @@
+"""The error tree. A foreign exception is translated at the adapter, with its cause kept.
+
+GenomaError
+├── BadInput                 what the caller gave cannot be used (HTTP 422, exit 1)
+│   └── TooLong              ... because of its size (HTTP 413)
+├── NotFound                 no such thing, or not yours (HTTP 404)
+├── Conflict                 somebody or something changed it meanwhile (HTTP 409)
+├── NotAllowed               a key or password that is refused (HTTP 401)
+├── BudgetExhausted          the reservation does not fit into the budget (HTTP 429)
+├── Misconfigured            a setting, database or file that cannot work (exit 1)
+└── ProviderError            a model endpoint failed (HTTP 502)
+    ├── ProviderRefused      ... by its own decision: bad key, unknown model (not retried)
+    ├── ProviderBusy         ... 429: waits as told by Retry-After
+    └── ProviderUnreachable  ... no or no usable reply: timeout, 5xx, HTML instead of JSON
+"""
+
+
+class GenomaError(Exception):
+    """Something could not be done; the message is one clear sentence that says what and where."""
+
+
+class BadInput(GenomaError):
+    pass
+
+
+class TooLong(BadInput):
+    pass
+
+
+class NotFound(GenomaError):
+    pass
+
+
+class Conflict(GenomaError):
+    pass
+
+
+class NotAllowed(GenomaError):
+    pass
+
+
+class BudgetExhausted(GenomaError):
+    pass
+
+
+class Misconfigured(GenomaError):
+    pass
+
+
+class ProviderError(GenomaError):
+    """A model endpoint failed. `retry_after_s` is what it asked for, if anything."""
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ProviderRefused(ProviderError):
+    pass
+
+
+class ProviderBusy(ProviderError):
+    pass
+
+
+class ProviderUnreachable(ProviderError):
+    pass

@@ -1,0 +1,26 @@
+"""Structured logs on standard error: readable in a terminal, JSON where nobody watches."""
+
+import logging
+import sys
+
+import structlog
+
+
+def configure_logging(level: int = logging.INFO) -> None:
+    """Set structlog up once, at the start of a process."""
+    renderer: structlog.types.Processor = (
+        structlog.dev.ConsoleRenderer()
+        if sys.stderr.isatty()
+        else structlog.processors.JSONRenderer()
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )

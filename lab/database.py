@@ -1,0 +1,136 @@
+"""Which database the lab works on, brought to the newest schema before anyone uses it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from alembic import command
+from kit.db import psycopg_url
+from kit.embedded_postgres import EmbeddedPostgres
+from kit.errors import Misconfigured
+from kit.settings import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVICE_LOGIN = "genoma_app"
+_MIGRATION_LOCK = 7_305_221  # any number, as long as every process takes the same
+
+
+@dataclass(frozen=True)
+class DatabaseUrls:
+    """`service` is the login without power; `owner` migrates and is absent where not given."""
+
+    service: str
+    owner: str | None
+    embedded: EmbeddedPostgres | None = None
+
+
+def open_database(settings: Settings) -> DatabaseUrls:
+    """Start or find the server, migrate it, and check that the service's login is powerless.
+
+    Raises Misconfigured with one sentence where any of this cannot be.
+    """
+    urls = _locate(settings)
+    try:
+        if urls.owner:
+            upgrade(urls.owner, service_login=make_url(psycopg_url(urls.service)).username)
+        check_service_login(urls.service)
+    except OperationalError as error:
+        raise Misconfigured(_unreachable(urls, error)) from error
+    return urls
+
+
+def _locate(settings: Settings) -> DatabaseUrls:
+    if settings.database_url is not None:
+        owner = settings.migration_url
+        return DatabaseUrls(
+            settings.database_url.get_secret_value(), owner.get_secret_value() if owner else None
+        )
+    server = EmbeddedPostgres(settings.home / "postgres")
+    create_database(server.url("postgres"), "genoma")
+    return DatabaseUrls(server.url(user=SERVICE_LOGIN), server.url(), server)
+
+
+def create_database(owner_url: str, name: str) -> None:
+    """Create the database `name` on the server of `owner_url`, unless it is there."""
+    engine = create_engine(psycopg_url(owner_url), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        known = text("select 1 from pg_database where datname = :name")
+        if not connection.scalar(known, {"name": name}):
+            connection.execute(text(f'create database "{name}"'))
+    engine.dispose()
+
+
+def upgrade(owner_url: str, service_login: str | None) -> None:
+    """Migrate to the newest schema; of several processes one does it and the others wait."""
+    engine = create_engine(psycopg_url(owner_url))
+    with engine.begin() as connection:
+        connection.execute(text(f"select pg_advisory_xact_lock({_MIGRATION_LOCK})"))
+        command.upgrade(alembic_config(connection), "head")
+        if service_login:
+            _admit(connection, service_login)
+    engine.dispose()
+
+
+def alembic_config(connection: Connection) -> Config:
+    config = Config(ROOT / "alembic.ini")
+    config.attributes["connection"] = connection
+    return config
+
+
+def _admit(connection: Connection, login: str) -> None:
+    """Make the service's login if there is none, and a member of the service role."""
+    quoted = connection.dialect.identifier_preparer.quote(login)
+    known = text("select 1 from pg_roles where rolname = :name")
+    if not connection.scalar(known, {"name": login}):
+        connection.execute(text(f"create role {quoted} login nosuperuser nobypassrls"))
+    connection.execute(text(f"grant genoma_service to {quoted}"))
+
+
+def check_service_login(service_url: str) -> None:
+    """Refuse a login that could see past row-level security, or a schema that is not ours."""
+    engine = create_engine(psycopg_url(service_url))
+    with engine.connect() as connection:
+        _check_schema(connection)
+        _check_powerless(connection)
+    engine.dispose()
+
+
+def _check_schema(connection: Connection) -> None:
+    head = ScriptDirectory.from_config(alembic_config(connection)).get_current_head()
+    try:
+        found = MigrationContext.configure(connection).get_current_revision()
+    except DBAPIError as error:
+        raise Misconfigured(f"the schema version cannot be read: {error.orig}") from error
+    if found != head:
+        raise Misconfigured(
+            f"the database {connection.engine.url.database!r} has schema {found or 'none'} where "
+            f"{head} is needed: set GENOMA_MIGRATION_URL to its owner's URL and start again"
+        )
+
+
+def _check_powerless(connection: Connection) -> None:
+    powerful = connection.scalar(
+        text(
+            "select exists (select from pg_roles where pg_has_role(current_user, oid, 'member') "
+            "and (rolsuper or rolbypassrls)) or exists (select from pg_class c "
+            "where c.relname = 'cycle' and pg_has_role(current_user, c.relowner, 'member'))"
+        )
+    )
+    if powerful:
+        raise Misconfigured(
+            f"GENOMA_DATABASE_URL logs in as {connection.engine.url.username!r}, which can see "
+            "past row-level security: give a login that is only a member of genoma_service, and "
+            "the owner's URL as GENOMA_MIGRATION_URL"
+        )
+
+
+def _unreachable(urls: DatabaseUrls, error: OperationalError) -> str:
+    url: URL = make_url(psycopg_url(urls.service))
+    reason = str(error.orig).strip().splitlines()[0]
+    return f"the database at {url.render_as_string(hide_password=True)} cannot be used: {reason}"

@@ -1,0 +1,47 @@
+"""Shared ground of all tests: a real embedded server, one fresh migrated database per test."""
+
+from collections.abc import AsyncIterator, Iterator
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from kit.db import Database, make_engine, psycopg_url
+from kit.embedded_postgres import EmbeddedPostgres
+from lab.database import SERVICE_LOGIN, DatabaseUrls, create_database, upgrade
+
+
+@pytest.fixture(autouse=True)
+def no_real_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reaches a model of the machine it runs on: endpoints are handed in, never found."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
+    started = EmbeddedPostgres(tmp_path_factory.mktemp("postgres") / "data")
+    create_database(started.url("postgres"), "genoma_template")
+    upgrade(started.url("genoma_template"), SERVICE_LOGIN)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def database_urls(server: EmbeddedPostgres) -> Iterator[DatabaseUrls]:
+    """A database of its own, copied from the migrated template."""
+    name = f"t_{uuid4().hex}"
+    admin = create_engine(psycopg_url(server.url("postgres")), isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text(f"create database {name} template genoma_template"))
+    yield DatabaseUrls(server.url(name, SERVICE_LOGIN), server.url(name), server)
+    with admin.connect() as connection:
+        connection.execute(text(f"drop database {name} with (force)"))
+    admin.dispose()
+
+
+@pytest.fixture
+async def db(database_urls: DatabaseUrls) -> AsyncIterator[Database]:
+    database = Database(make_engine(database_urls.service))
+    yield database
+    await database.close()
