@@ -1,0 +1,116 @@
+"""What a cycle writes down: its plan, its progress, its proof and its result (JSON in the store)."""
+
+from typing import Literal
+from uuid import UUID
+
+from models.contract import Frozen
+from models.genome import GenomeSet
+
+
+class CyclePlan(Frozen):
+    """Fixed at the start and never changed, so that a resumed cycle is the same cycle."""
+
+    incumbent_id: UUID
+    genomes: GenomeSet
+    """The snapshot that the cycle works under; its own layer holds the incumbent."""
+    corpus_version: int
+    models: dict[str, str]
+    """Role -> name (`reader`, `router`, `judge`, `mutator`, `embedder`)."""
+    search_questions: tuple[UUID, ...]
+    confirm_questions: tuple[UUID, ...]
+    looks: tuple[int, ...]
+    """Numbers of pairs at which the proof is looked at; empty where the cycle only explores."""
+    alpha: float
+    note: str = ""
+    """Why the cycle only explores, where it does."""
+
+
+class CandidateProgress(Frozen):
+    """One genome in the race."""
+
+    genome_id: UUID
+    name: str
+    operator: str
+    note: str
+    state: Literal["racing", "dropped", "finalist", "incumbent"]
+    answered: int = 0
+    scored: int = 0
+    mean: float | None = None
+    delta: float | None = None
+    """Mean paired difference to the incumbent on common questions; None before the first pair."""
+
+
+class CycleProgress(Frozen):
+    """What a watcher sees while a cycle runs. Numbers of the proof stay hidden until it is done."""
+
+    phase: Literal["starting", "mutating", "searching", "proving", "done"] = "starting"
+    answered: int = 0
+    planned: int = 0
+    unscored: int = 0
+    failed: int = 0
+    candidates: tuple[CandidateProgress, ...] = ()
+    note: str = ""
+
+
+class Refusal(Frozen):
+    """A proposal that was refused before it cost anything."""
+
+    operator: str
+    reason: str
+
+
+class Pair(Frozen):
+    """One confirm question under both genomes; a missing score is None."""
+
+    question_id: UUID
+    query: str
+    incumbent: float | None
+    candidate: float | None
+
+    @property
+    def delta(self) -> float | None:
+        if self.incumbent is None or self.candidate is None:
+            return None
+        return self.candidate - self.incumbent
+
+
+class Proof(Frozen):
+    """The outcome of one group-sequential test on fresh paired questions."""
+
+    decision: Literal["better", "not_proven", "not_comparable"]
+    gain: float
+    """Mean paired difference on the judge's 0-10 scale."""
+    low: float
+    high: float
+    """Ends of the interval for the gain that inverts the same test, `1 - alpha` one-sided."""
+    alpha: float
+    look: int
+    """The look at which the test stopped, from 1."""
+    looks: tuple[int, ...]
+    pairs: int
+    """Questions scored on both sides."""
+    missing: int
+    better: int
+    same: int
+    worse: int
+    incumbent_mean: float
+    candidate_mean: float
+
+
+class CycleResult(Frozen):
+    """How a cycle ended, with the numbers."""
+
+    outcome: Literal["promoted", "nothing_better", "explored"]
+    sentence: str
+    tried: int
+    refused: tuple[Refusal, ...] = ()
+    finalist_id: UUID | None = None
+    finalist: str | None = None
+    search_gain: float | None = None
+    proof: Proof | None = None
+    saved_answers: int = 0
+    """cache_policy: answers that the candidate's cache saved in the replay."""
+    session: str = ""
+    """routing: what the `eval_seed_prompt` session showed."""
+    alert: str = ""
+    seconds: float = 0.0
