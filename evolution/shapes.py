@@ -1,4 +1,4 @@
-"""What a cycle writes down: its plan, its progress, its proof and its result (JSON in the store)."""
+"""What a cycle writes down: its plan, progress, proof and result (JSON in the store)."""
 
 from typing import Literal
 from uuid import UUID

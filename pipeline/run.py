@@ -6,6 +6,9 @@ from dataclasses import replace
 
 from pipeline.state import State, StepRecord
 
+PIPELINE_VERSION = "1"
+"""Stands in every key of a stored answer: raise it when a step changes what is answered."""
+
 Step = Callable[[State], Awaitable[State]]
 
 

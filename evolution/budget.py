@@ -1,0 +1,84 @@
+"""A cycle's budget in judged answers: reserved before it is spent, never exceeded."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from uuid import UUID
+
+from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from kit.errors import BadInput, BudgetExhausted
+from models.tables import Cycle
+
+RUNGS = (12, 24, 48)
+"""Search questions that a candidate has answered after each round of the race."""
+
+LEAST_PROPOSALS = 3
+
+
+@dataclass(frozen=True)
+class BudgetPlan:
+    """How a budget is divided: proposals in the race, and what is kept for the proof."""
+
+    proposals: int
+    search: int
+    proof: int
+
+
+def plan_budget(budget: int, max_mutations: int, search: int, confirm: int) -> BudgetPlan:
+    """Divide `budget` judged answers; `search` and `confirm` are numbers of questions.
+
+    Raises BadInput, with the sum, where it does not pay for baseline + 3 proposals + proof.
+    """
+    first = min(RUNGS[0], search)
+    proof = 2 * confirm
+    least = first * (1 + LEAST_PROPOSALS) + proof
+    if budget < least:
+        raise BadInput(
+            f"a budget of {budget} judged answers is too small: {first} for the baseline + "
+            f"{LEAST_PROPOSALS} proposals x {first} + {proof} for the proof = {least}"
+        )
+    fits = [n for n in range(1, max_mutations + 1) if race_cost(n, search) <= budget - proof]
+    proposals = min(max_mutations, max([LEAST_PROPOSALS, *fits]))
+    return BudgetPlan(proposals=proposals, search=budget - proof, proof=proof)
+
+
+def race_cost(candidates: int, search: int) -> int:
+    """Judged answers of a whole race, where the better half goes on after each rung."""
+    cost = 0
+    for block in rung_blocks(search):
+        cost += len(block) * (1 + candidates)
+        candidates = ceil(candidates / 2)
+    return cost
+
+
+def rung_blocks(search: int) -> list[range]:
+    """Positions of the search questions that each rung adds."""
+    edges = [0, *(min(rung, search) for rung in RUNGS)]
+    return [range(a, b) for a, b in pairwise(edges) if b > a]
+
+
+async def reserve(tx: AsyncSession, cycle_id: UUID, answers: int = 1) -> None:
+    """Set `answers` aside in one atomic step. Raises BudgetExhausted where they do not fit."""
+    fits = Cycle.spent + Cycle.reserved + answers <= Cycle.budget
+    done = await tx.execute(
+        update(Cycle)
+        .where(Cycle.id == cycle_id, fits)
+        .values(reserved=Cycle.reserved + answers)
+        .returning(Cycle.id)
+    )
+    if done.first() is None:
+        raise BudgetExhausted("the cycle's budget of judged answers is used up")
+
+
+async def settle(tx: AsyncSession, cycle_id: UUID) -> None:
+    """Turn one reserved judged answer into a spent one."""
+    moved = {"reserved": Cycle.reserved - 1, "spent": Cycle.spent + 1}
+    await tx.execute(update(Cycle).where(Cycle.id == cycle_id).values(**moved))
+
+
+async def release(tx: AsyncSession, cycle_id: UUID, answers: int = 1) -> None:
+    """Give a reservation back that bought nothing."""
+    moved = {"reserved": Cycle.reserved - answers}
+    await tx.execute(update(Cycle).where(Cycle.id == cycle_id).values(**moved))

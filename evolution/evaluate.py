@@ -1,0 +1,113 @@
+"""Evaluate a genome: answer questions under it, have the answers judged, keep all of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from evolution.budget import release, reserve, settle
+from evolution.paid import hash_key
+from evolution.parts import CycleParts
+from evolution.purchases import Purchases
+from evolution.results import Phase, Scored, Shelf, keep_result, load_known, outcome_of
+from kit.errors import GenomaError
+from models.genome import GenomeSet
+from models.tables import Question
+
+T = TypeVar("T")
+
+
+class Evaluator:
+    """Answers and judges for one cycle, with bounded concurrency and an exact budget."""
+
+    def __init__(self, parts: CycleParts, cycle_id: UUID) -> None:
+        self.parts = parts
+        self.cycle_id = cycle_id
+        self.purchases = Purchases(parts, cycle_id)
+        self._slots = asyncio.Semaphore(parts.concurrency)
+        self._stopped: GenomaError | None = None
+
+    async def eval_genome(
+        self, genome_id: UUID, genomes: GenomeSet, questions: Sequence[Question], phase: Phase
+    ) -> list[Scored]:
+        """Answer and judge `questions` under `genomes`; give the scores in the same order.
+
+        What this cycle has evaluated before is read from the store. Raises ProviderError
+        where models are out of reach and BudgetExhausted where the budget is used up: what
+        was paid until then is kept, and calls under way are waited for.
+        """
+        async with self.parts.db.transaction(self.parts.tenant) as tx:
+            known = await load_known(tx, self.cycle_id, genome_id, phase)
+        scored = await self.run_all(
+            self._eval_one(genome_id, genomes, question, phase)
+            for question in questions
+            if question.id not in known
+        )
+        known |= {result.question_id: result for result in scored}
+        return [known[question.id] for question in questions]
+
+    async def run_all(self, work: Iterable[Awaitable[T]]) -> list[T]:
+        """Run `work` within the allowed concurrency; the first error stops what has not begun."""
+        results = await asyncio.gather(*map(self._in_a_slot, work), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        return [result for result in results if not isinstance(result, BaseException)]
+
+    async def _in_a_slot(self, work: Awaitable[T]) -> T:
+        async with self._slots:
+            if self._stopped:
+                asyncio.ensure_future(work).cancel()
+                raise self._stopped
+            try:
+                return await work
+            except GenomaError as error:
+                self._stopped = error
+                raise
+
+    async def _eval_one(
+        self, genome_id: UUID, genomes: GenomeSet, question: Question, phase: Phase
+    ) -> Scored:
+        replicate = self.replicate(phase)
+        async with self.reserved() as reservation:
+            paid = await self.purchases.answer(question.text, genomes, replicate)
+            judged = await self.purchases.judge(question, paid, replicate, reservation.settle)
+            async with self.parts.db.transaction(self.parts.tenant) as tx:
+                if not judged.stored:
+                    await reservation.settle(tx)
+                shelf = Shelf(self.parts.tenant, self.cycle_id, genome_id, phase)
+                return await keep_result(tx, shelf, question, outcome_of(paid, judged))
+
+    def replicate(self, phase: Phase) -> str:
+        """Search answers serve every later cycle; a proof answers and judges all anew."""
+        return hash_key(str(self.cycle_id)) if phase == "confirm" else "search"
+
+    @asynccontextmanager
+    async def reserved(self) -> AsyncIterator["Reservation"]:
+        """Reserve one judged answer; a block that does not come to spend it gives it back."""
+        reservation = Reservation(self.cycle_id)
+        async with self.parts.db.transaction(self.parts.tenant) as tx:
+            await reserve(tx, self.cycle_id)
+        try:
+            yield reservation
+        finally:
+            if not reservation.spent:
+                async with self.parts.db.transaction(self.parts.tenant) as tx:
+                    await release(tx, self.cycle_id)
+
+
+@dataclass
+class Reservation:
+    """One judged answer that is set aside until its verdict is stored."""
+
+    cycle_id: UUID
+    spent: bool = False
+
+    async def settle(self, tx: AsyncSession) -> None:
+        """Spend it, in the transaction that stores what was bought."""
+        await settle(tx, self.cycle_id)
+        self.spent = True

@@ -1,0 +1,57 @@
+"""What a cycle works with: handed in whole by the lab, never looked up."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from judge.port import Judge
+from kit.chat import ChatModel
+from kit.clock import Clock
+from kit.db import Database
+from models.contract import Answer, Chunk
+from models.genome import GenomeSet
+from pipeline.ports import AnswerCache, Scope
+from pipeline.state import State
+
+AnswerQuestion = Callable[[str, GenomeSet], Awaitable[State]]
+"""`pipeline.answer` for one question under given genomes, with no cache and no memory."""
+
+
+@dataclass(frozen=True)
+class SessionTranscript:
+    """What an agent did with the tools: one line per tool call, and the answer it ended with."""
+
+    agent: str
+    steps: tuple[str, ...]
+    answer: Answer
+    chunks: tuple[Chunk, ...]
+
+
+class AgentSession(Protocol):
+    """Lets an agent work through the tools `search_documents` and `ask` under given genomes."""
+
+    async def run(
+        self, seed_prompt: str, question: str, genomes: GenomeSet
+    ) -> SessionTranscript: ...
+
+
+@dataclass(frozen=True)
+class CycleParts:
+    """The parts of one cycle. Its chat models are PaidChat: what they buy is stored and booked."""
+
+    db: Database
+    clock: Clock
+    tenant: UUID
+    scope: Scope
+    answer: AnswerQuestion
+    judge: Judge
+    mutator: ChatModel | None
+    """None: typed operators alone."""
+    session: AgentSession
+    private_cache: Callable[[], AnswerCache]
+    """Makes an empty answer cache that lives as long as one replay."""
+    inert_genes: frozenset[str]
+    models: dict[str, str]
+    """Role -> name (`reader`, `router`, `judge`, `mutator`, `embedder`)."""
+    concurrency: int
