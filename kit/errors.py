@@ -8,6 +8,7 @@ GenomaError
 ├── NotAllowed               a key or password that is refused (HTTP 401)
 ├── BudgetExhausted          the reservation does not fit into the budget (HTTP 429)
 ├── Misconfigured            a setting, database or file that cannot work (exit 1)
+├── UnreadableReply          a model replied, but not with what was asked for (unscored, refused)
 └── ProviderError            a model endpoint failed (HTTP 502)
     ├── ProviderRefused      ... by its own decision: bad key, unknown model (not retried)
     ├── ProviderBusy         ... 429: waits as told by Retry-After
@@ -44,6 +45,10 @@ class BudgetExhausted(GenomaError):
 
 
 class Misconfigured(GenomaError):
+    pass
+
+
+class UnreadableReply(GenomaError):
     pass
 
 
