@@ -1,0 +1,81 @@
+"""Which questions are near-duplicates: a cluster is never split between search and proof."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from kit.stemming import terms
+
+LEAST_OVERLAP = 0.6
+"""Jaccard similarity of stems from which two questions on one document are one (measured on
+paraphrases and on different questions about the same page; decision 0014)."""
+
+
+class Clustered(Protocol):
+    """What is asked of a question to place it."""
+
+    @property
+    def external_id(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def language(self) -> str: ...
+    @property
+    def source_ids(self) -> tuple[str, ...]: ...
+    @property
+    def parallel_id(self) -> str | None: ...
+
+
+def find_clusters(questions: Sequence[Clustered]) -> list[str]:
+    """Give the cluster of each question, named after the first question in it.
+
+    Two questions share one if their dataset says so (`parallel_id`), if they are the same but
+    for case, marks and blanks, or if they ask one document in nearly the same words.
+    """
+    parent = list(range(len(questions)))
+    for group in _same_groups(questions):
+        for at in group[1:]:
+            _join(parent, group[0], at)
+    for first, second in _similar_pairs(questions):
+        _join(parent, first, second)
+    return [questions[_root(parent, at)].external_id for at in range(len(questions))]
+
+
+def _same_groups(questions: Sequence[Clustered]) -> Iterable[list[int]]:
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for at, question in enumerate(questions):
+        if question.parallel_id is not None:
+            groups["parallel", question.parallel_id].append(at)
+        groups["text", " ".join(terms(question.text, ()))].append(at)
+    return groups.values()
+
+
+def _similar_pairs(questions: Sequence[Clustered]) -> Iterable[tuple[int, int]]:
+    stems = [frozenset(terms(q.text, [q.language])) for q in questions]
+    by_source: dict[str, list[int]] = defaultdict(list)
+    for at, question in enumerate(questions):
+        for source_id in question.source_ids:
+            by_source[source_id].append(at)
+    for group in by_source.values():
+        for place, first in enumerate(group):
+            for second in group[place + 1 :]:
+                if _jaccard(stems[first], stems[second]) >= LEAST_OVERLAP:
+                    yield first, second
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0
+
+
+def _root(parent: list[int], at: int) -> int:
+    while parent[at] != at:
+        parent[at] = parent[parent[at]]
+        at = parent[at]
+    return at
+
+
+def _join(parent: list[int], first: int, second: int) -> None:
+    """Join two clusters; the earlier question names both."""
+    low, high = sorted((_root(parent, first), _root(parent, second)))
+    parent[high] = low
