@@ -77,9 +77,12 @@ def _decode(text: str, start: int) -> tuple[object, int]:
     """Give the JSON value that begins at `start`, and where it ends."""
     _check_depth(text[start:])
     try:
-        return _DECODER.raw_decode(text, start)
+        value, end = _DECODER.raw_decode(text, start)
+        # Once around: 1e999 is read as infinity, and half a surrogate pair as a character.
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
     except ValueError as error:
         raise UnreadableReply(f"the reply is not valid JSON: {error}") from error
+    return value, end
 
 
 def _check_depth(text: str) -> None:
