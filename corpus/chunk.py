@@ -25,7 +25,7 @@ class ChunkSettings(Frozen):
     overlap: int = Field(default=0, ge=0)
     code_size: int = Field(default=1_800, ge=50, le=16_000)
     """A block of code up to this size stays whole."""
-    least: int = Field(default=250, ge=0)
+    least: int = Field(default=450, ge=0)
     """A section shorter than this shares a chunk with the next one, where that fits."""
 
     @model_validator(mode="after")

@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corpus.chunk import ChunkSettings, Piece, cut
 from corpus.load import SourceText
-from kit.language import detect_language, written_in
-from kit.stemming import terms
+from kit.language import detect_language
+from kit.stemming import term_languages, terms
 
 INDEX_VERSION = 1
 """Part of each document's hash: with another way of cutting or stemming, all are taken anew."""
@@ -60,14 +60,6 @@ def passage_of(title: str, heading_path: Sequence[str], chunk: str) -> str:
     """Say what is embedded and counted for a chunk: where it stands, then its text."""
     above = [*dict.fromkeys(part for part in (title, *heading_path) if part)]
     return f"{' > '.join(above)}\n{chunk.strip()}"
-
-
-def term_languages(languages: Iterable[str]) -> set[str]:
-    """The languages to stem in: those given, and English for the Latin words among others."""
-    given = set(languages)
-    if any(written_in(language) == "LATIN" for language in given):
-        return given
-    return given | {"en"}
 
 
 def _index_piece(piece: Piece, title: str, language: str) -> IndexedChunk:

@@ -34,6 +34,14 @@ def terms(text: str, languages: Iterable[str]) -> list[str]:
     return found
 
 
+def term_languages(languages: Iterable[str]) -> set[str]:
+    """The languages to stem in: those given, and English for the Latin words among others."""
+    given = set(languages)
+    if any(written_in(language) == "LATIN" for language in given):
+        return given
+    return given | {"en"}
+
+
 @lru_cache(maxsize=100_000)
 def _terms_of(token: str, languages: tuple[str, ...]) -> tuple[str, ...]:
     """The terms of one token, without repetition: the whole first, then its parts."""

@@ -1,0 +1,235 @@
+"""Hybrid retrieval in PostgreSQL: pgvector and BM25 over stems, fused by reciprocal rank."""
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Row, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from kit.db import Database
+from kit.embedding import Embedder
+from kit.errors import NotFound
+from kit.stemming import term_languages, terms
+from models.contract import Chunk, Offsets, RetrievalResult, RetrievalUsage
+from models.profile import ProfileSettings
+from models.tables import EmbeddingCache
+from pipeline import retrieval_sql as sql
+from pipeline.fusion import fuse, lift_by_group
+from pipeline.ports import RetrievalQuery, Scope
+
+DOCUMENT_SHARE = 0.1
+"""How much of the evidence for the rest of its document a fragment is given (decision 0011)."""
+EXACT_UP_TO = 10_000
+"""Chunks of a corpus up to which every vector is compared; above, the HNSW index is asked."""
+REMEMBERED_QUESTIONS = 4_096
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """What the ranking needs to know of a corpus."""
+
+    chunk_count: int
+    average_length: float
+    languages: frozenset[str]
+    has_vectors: bool
+
+
+@dataclass(frozen=True)
+class _Hit:
+    chunk_id: UUID
+    document_id: UUID
+
+
+class PostgresRetriever:
+    """Finds fragments by meaning and by words; without vectors yet, by words alone."""
+
+    def __init__(self, db: Database, embedder: Embedder) -> None:
+        self._db = db
+        self._embedder = embedder
+        self._vectors: OrderedDict[tuple[UUID, str], Vector] = OrderedDict()
+
+    async def retrieve(self, scope: Scope, query: RetrievalQuery) -> RetrievalResult:
+        """Give at most `query.limit` fragments, best first; `similarity` is their cosine.
+
+        An empty list of documents and a metadata filter without a match find nothing.
+        Raises NotFound where the corpus is gone, kit.errors.ProviderError where the embedder
+        fails.
+        """
+        if query.limit < 1 or scope.settings.source_ids == ():
+            return _result(scope, query, ())
+        async with self._db.transaction(scope.tenant_id) as tx:
+            corpus = await _load_corpus(tx, scope, self._embedder.name)
+        vector = await self._question_vector(scope, query.text) if corpus.has_vectors else None
+        async with self._db.transaction(scope.tenant_id) as tx:
+            scores = await _search(tx, scope, query, corpus, vector, self._embedder.name)
+            chunks = await _load_chunks(tx, scores, vector, self._embedder.name)
+        return _result(scope, query, chunks)
+
+    async def _question_vector(self, scope: Scope, question: str) -> Vector:
+        """The vector of a question: from memory, from the cache table, or computed and kept."""
+        key = (scope.tenant_id, hashlib.sha256(question.encode()).hexdigest())
+        if key in self._vectors:
+            self._vectors.move_to_end(key)
+            return self._vectors[key]
+        vector = await self._cached_vector(*key)
+        if vector is None:
+            vector = (await self._embedder.embed_queries([question]))[0]
+            await self._keep_vector(*key, vector)
+        self._vectors[key] = vector
+        if len(self._vectors) > REMEMBERED_QUESTIONS:
+            self._vectors.popitem(last=False)
+        return vector
+
+    async def _cached_vector(self, tenant: UUID, content_hash: str) -> Vector | None:
+        async with self._db.transaction(tenant) as tx:
+            found = await tx.get(
+                EmbeddingCache, (tenant, self._embedder.name, "query", content_hash)
+            )
+        return np.frombuffer(found.vector, dtype="<f4") if found else None
+
+    async def _keep_vector(self, tenant: UUID, content_hash: str, vector: Vector) -> None:
+        row = insert(EmbeddingCache).values(
+            tenant_id=tenant,
+            model=self._embedder.name,
+            kind="query",
+            content_hash=content_hash,
+            vector=vector.astype("<f4").tobytes(),
+        )
+        async with self._db.transaction(tenant) as tx:
+            await tx.execute(row.on_conflict_do_nothing())
+
+
+async def _load_corpus(tx: AsyncSession, scope: Scope, model: str) -> _Corpus:
+    found = await tx.execute(text(sql.CORPUS), {"corpus": scope.corpus_id, "model": model})
+    row = found.one_or_none()
+    if row is None:
+        raise NotFound(f"the corpus {scope.corpus!r} is gone")
+    average = row.term_count / row.chunk_count if row.chunk_count else 1.0
+    return _Corpus(row.chunk_count, average or 1.0, frozenset(row.languages), row.has_vectors)
+
+
+async def _search(
+    tx: AsyncSession,
+    scope: Scope,
+    query: RetrievalQuery,
+    corpus: _Corpus,
+    vector: Vector | None,
+    model: str,
+) -> dict[UUID, float]:
+    """Ask both legs and fuse them: chunk id -> score, the `query.limit` best, best first."""
+    settings = scope.settings
+    candidates = max(settings.candidates, query.limit)
+    common = {"corpus": scope.corpus_id, "candidates": candidates, **_filter_values(settings)}
+    lexical = await _lexical_leg(tx, query, corpus, settings, common)
+    by_meaning: Sequence[_Hit] = ()
+    if vector is not None:
+        by_meaning = await _vector_leg(tx, corpus, settings, vector, common | {"model": model})
+    scores = fuse(
+        [(settings.vector_weight, by_meaning), (settings.lexical_weight, lexical)], settings.rrf_k
+    )
+    documents = {hit: hit.document_id for hit in scores}
+    lifted = lift_by_group(scores, documents, DOCUMENT_SHARE)
+    return {hit.chunk_id: score for hit, score in list(lifted.items())[: query.limit]}
+
+
+def _filter_values(settings: ProfileSettings) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if settings.source_ids is not None:
+        values["source_ids"] = list(settings.source_ids)
+    if settings.metadata is not None:
+        values["metadata"] = json.dumps(settings.metadata)
+    return values
+
+
+async def _lexical_leg(
+    tx: AsyncSession,
+    query: RetrievalQuery,
+    corpus: _Corpus,
+    settings: ProfileSettings,
+    common: dict[str, Any],
+) -> list[_Hit]:
+    languages = term_languages(corpus.languages | {query.language})
+    found = list(dict.fromkeys(terms(query.text, languages)))
+    if not found or not settings.lexical_weight:
+        return []
+    values = common | {
+        "terms": found,
+        "chunk_count": corpus.chunk_count,
+        "average_length": corpus.average_length,
+    }
+    rows = await tx.execute(text(sql.lexical_leg(settings)), values)
+    return [_Hit(row.chunk_id, row.document_id) for row in rows]
+
+
+async def _vector_leg(
+    tx: AsyncSession,
+    corpus: _Corpus,
+    settings: ProfileSettings,
+    vector: Vector,
+    common: dict[str, Any],
+) -> list[_Hit]:
+    if not settings.vector_weight:
+        return []
+    exact = corpus.chunk_count <= EXACT_UP_TO
+    if not exact:
+        await tx.execute(text(sql.INDEX_SETTINGS), {"ef_search": str(common["candidates"])})
+    statement = sql.vector_leg(settings, len(vector), exact=exact)
+    rows = await tx.execute(text(statement), common | {"vector": _literal(vector)})
+    nearest = sorted(rows, key=lambda row: (row.distance, row.chunk_id))
+    return [_Hit(row.chunk_id, row.document_id) for row in nearest]
+
+
+async def _load_chunks(
+    tx: AsyncSession, scores: dict[UUID, float], vector: Vector | None, model: str
+) -> tuple[Chunk, ...]:
+    if not scores:
+        return ()
+    values: dict[str, Any] = {"ids": list(scores), "model": model}
+    if vector is not None:
+        values["vector"] = _literal(vector)
+    rows = await tx.execute(text(sql.chunks(with_similarity=vector is not None)), values)
+    chunks = {row.id: _chunk(row, scores[row.id]) for row in rows}
+    return tuple(chunks[chunk_id] for chunk_id in scores if chunk_id in chunks)
+
+
+def _chunk(row: Row[Any], score: float) -> Chunk:
+    return Chunk(
+        chunk_id=str(row.id),
+        source_id=row.source_id,
+        title=row.title,
+        text=row.text,
+        url_or_internal_ref=row.url_or_internal_ref,
+        heading_path=tuple(row.heading_path),
+        language=row.language,
+        offsets=Offsets(byte_start=row.byte_start, byte_end=row.byte_end),
+        score=score,
+        similarity=row.similarity,
+        metadata=row.meta,
+    )
+
+
+def _literal(vector: Vector) -> str:
+    """A vector as pgvector reads it."""
+    return f"[{','.join(map(repr, vector.tolist()))}]"
+
+
+def _result(scope: Scope, query: RetrievalQuery, chunks: tuple[Chunk, ...]) -> RetrievalResult:
+    return RetrievalResult(
+        trace_id=query.trace_id,
+        tenant_id=scope.tenant_id,
+        corpus=scope.corpus,
+        chunks=chunks,
+        usage=RetrievalUsage(
+            provider="postgres", query_count=1, result_count=len(chunks), billable_units=1
+        ),
+    )
