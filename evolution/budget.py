@@ -9,6 +9,7 @@ from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from kit.errors import BadInput, BudgetExhausted
+from models.genome import Layer
 from models.tables import Cycle
 
 RUNGS = (12, 24, 48)
@@ -26,29 +27,42 @@ class BudgetPlan:
     proof: int
 
 
-def plan_budget(budget: int, max_mutations: int, search: int, confirm: int) -> BudgetPlan:
+def plan_budget(
+    layer: Layer, budget: int, max_mutations: int, search: int, confirm: int
+) -> BudgetPlan:
     """Divide `budget` judged answers; `search` and `confirm` are numbers of questions.
 
     Raises BadInput, with the sum, where it does not pay for baseline + 3 proposals + proof.
     """
+    base = baseline_cost(layer)
     first = min(RUNGS[0], search)
-    proof = 2 * confirm
-    least = first * (1 + LEAST_PROPOSALS) + proof
+    proof = (base + 1) * confirm
+    least = first * (base + LEAST_PROPOSALS) + proof
     if budget < least:
         raise BadInput(
-            f"a budget of {budget} judged answers is too small: {first} for the baseline + "
+            f"a budget of {budget} judged answers is too small: {base * first} for the baseline + "
             f"{LEAST_PROPOSALS} proposals x {first} + {proof} for the proof = {least}"
         )
-    fits = [n for n in range(1, max_mutations + 1) if race_cost(n, search) <= budget - proof]
+    counts = range(1, max_mutations + 1)
+    fits = [n for n in counts if race_cost(layer, n, search) <= budget - proof]
     proposals = min(max_mutations, max([LEAST_PROPOSALS, *fits]))
     return BudgetPlan(proposals=proposals, search=budget - proof, proof=proof)
 
 
-def race_cost(candidates: int, search: int) -> int:
+def baseline_cost(layer: Layer) -> int:
+    """Judged answers of the incumbent a question: a replay asks everything twice.
+
+    A candidate costs at most one more a question: where it served what the incumbent did,
+    the verdict is there already.
+    """
+    return 2 if layer == "cache_policy" else 1
+
+
+def race_cost(layer: Layer, candidates: int, search: int) -> int:
     """Judged answers of a whole race, where the better half goes on after each rung."""
     cost = 0
     for block in rung_blocks(search):
-        cost += len(block) * (1 + candidates)
+        cost += len(block) * (baseline_cost(layer) + candidates)
         candidates = ceil(candidates / 2)
     return cost
 

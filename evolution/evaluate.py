@@ -1,7 +1,7 @@
 """Evaluate a genome: answer questions under it, have the answers judged, keep all of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from evolution.budget import release, reserve, settle
 from evolution.paid import hash_key
 from evolution.parts import CycleParts
-from evolution.purchases import Purchases
+from evolution.purchases import Purchases, exam_of
 from evolution.results import Phase, Scored, Shelf, keep_result, load_known, outcome_of
 from kit.errors import GenomaError
 from models.genome import GenomeSet
@@ -20,35 +20,55 @@ from models.tables import Question
 
 T = TypeVar("T")
 
+OnScored = Callable[[Scored], Awaitable[None]]
+"""Told of each result as soon as it is stored."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A genome in a race or a proof, within the snapshot of all three layers."""
+
+    genome_id: UUID
+    name: str
+    genomes: GenomeSet
+
 
 class Evaluator:
     """Answers and judges for one cycle, with bounded concurrency and an exact budget."""
 
-    def __init__(self, parts: CycleParts, cycle_id: UUID) -> None:
+    def __init__(self, parts: CycleParts, cycle_id: UUID, on_scored: OnScored) -> None:
         self.parts = parts
+        self.on_scored = on_scored
         self.cycle_id = cycle_id
         self.purchases = Purchases(parts, cycle_id)
         self._slots = asyncio.Semaphore(parts.concurrency)
         self._stopped: GenomaError | None = None
 
     async def eval_genome(
-        self, genome_id: UUID, genomes: GenomeSet, questions: Sequence[Question], phase: Phase
+        self, contender: Contender, questions: Sequence[Question], phase: Phase
     ) -> list[Scored]:
-        """Answer and judge `questions` under `genomes`; give the scores in the same order.
+        """Answer and judge `questions` under one genome; give the scores in the same order."""
+        return (await self.eval_all([contender], questions, phase))[contender.genome_id]
+
+    async def eval_all(
+        self, contenders: Sequence[Contender], questions: Sequence[Question], phase: Phase
+    ) -> dict[UUID, list[Scored]]:
+        """Do the same for several genomes, interleaved question by question.
 
         What this cycle has evaluated before is read from the store. Raises ProviderError
         where models are out of reach and BudgetExhausted where the budget is used up: what
         was paid until then is kept, and calls under way are waited for.
         """
+        known = {c.genome_id: await self._load_known(c, phase) for c in contenders}
+        todo = [(c, q) for q in questions for c in contenders if q.id not in known[c.genome_id]]
+        scored = await self.run_all(self._eval_one(c, q, phase) for c, q in todo)
+        for (contender, _), result in zip(todo, scored, strict=True):
+            known[contender.genome_id][result.question_id] = result
+        return {genome_id: [by_id[q.id] for q in questions] for genome_id, by_id in known.items()}
+
+    async def _load_known(self, contender: Contender, phase: Phase) -> dict[UUID, Scored]:
         async with self.parts.db.transaction(self.parts.tenant) as tx:
-            known = await load_known(tx, self.cycle_id, genome_id, phase)
-        scored = await self.run_all(
-            self._eval_one(genome_id, genomes, question, phase)
-            for question in questions
-            if question.id not in known
-        )
-        known |= {result.question_id: result for result in scored}
-        return [known[question.id] for question in questions]
+            return await load_known(tx, self.cycle_id, contender.genome_id, phase)
 
     async def run_all(self, work: Iterable[Awaitable[T]]) -> list[T]:
         """Run `work` within the allowed concurrency; the first error stops what has not begun."""
@@ -69,18 +89,19 @@ class Evaluator:
                 self._stopped = error
                 raise
 
-    async def _eval_one(
-        self, genome_id: UUID, genomes: GenomeSet, question: Question, phase: Phase
-    ) -> Scored:
+    async def _eval_one(self, contender: Contender, question: Question, phase: Phase) -> Scored:
         replicate = self.replicate(phase)
+        shelf = Shelf(self.parts.tenant, self.cycle_id, contender.genome_id, phase)
         async with self.reserved() as reservation:
-            paid = await self.purchases.answer(question.text, genomes, replicate)
-            judged = await self.purchases.judge(question, paid, replicate, reservation.settle)
+            paid = await self.purchases.answer(question.text, contender.genomes, replicate)
+            exam = exam_of(question, question.text, paid)
+            judged = await self.purchases.judge(exam, replicate, reservation.settle)
             async with self.parts.db.transaction(self.parts.tenant) as tx:
                 if not judged.stored:
                     await reservation.settle(tx)
-                shelf = Shelf(self.parts.tenant, self.cycle_id, genome_id, phase)
-                return await keep_result(tx, shelf, question, outcome_of(paid, judged))
+                scored = await keep_result(tx, shelf, question, outcome_of(paid, judged))
+        await self.on_scored(scored)
+        return scored
 
     def replicate(self, phase: Phase) -> str:
         """Search answers serve every later cycle; a proof answers and judges all anew."""

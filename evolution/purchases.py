@@ -68,17 +68,14 @@ class Purchases:
         latency_ms = (time.perf_counter() - started) * 1000
         return await self._store_answer(key, state, latency_ms)
 
-    async def judge(
-        self, question: Question, paid: PaidFor, replicate: str, settle: Settle
-    ) -> Judged:
-        """Judge a paid answer as the answer to `question`; `settle` runs with its storing.
+    async def judge(self, exam: Exam, replicate: str, settle: Settle) -> Judged:
+        """Judge a paid answer; `settle` runs in the transaction that stores the verdict.
 
         An answer that failed is not judged. A judging that fails is Unscored; when it is one
         of many in a row it is an outage, which raises ProviderError.
         """
-        if paid.answer.finish_reason == "error":
+        if exam.answer.finish_reason == "error":
             return Judged(None, stored=False)
-        exam = _exam(question, paid)
         key = self._verdict_key(exam, replicate)
         stored = await self._find_verdict(key)
         if stored is not None:
@@ -186,9 +183,10 @@ class Purchases:
             await settle(tx)
 
 
-def _exam(question: Question, paid: PaidFor) -> Exam:
+def exam_of(question: Question, text: str, paid: PaidFor) -> Exam:
+    """Put a paid answer before the judge, as the answer to `text` (or a paraphrase)."""
     return Exam(
-        question=question.text,
+        question=text,
         language=question.language,
         answer=paid.answer,
         chunks=paid.chunks,

@@ -3,13 +3,22 @@
 from typing import Literal
 from uuid import UUID
 
-from models.contract import Frozen
-from models.genome import GenomeSet
+from models.contract import Frozen, Turn
+from models.genome import GenomeSet, Layer
+
+
+class Dialogue(Frozen):
+    """A live conversation out of the answer cache: the turns before, a question, its answer."""
+
+    history: tuple[Turn, ...] = ()
+    question: str
+    answer: str
 
 
 class CyclePlan(Frozen):
     """Fixed at the start and never changed, so that a resumed cycle is the same cycle."""
 
+    layer: Layer
     incumbent_id: UUID
     genomes: GenomeSet
     """The snapshot that the cycle works under; its own layer holds the incumbent."""
@@ -21,6 +30,10 @@ class CyclePlan(Frozen):
     looks: tuple[int, ...]
     """Numbers of pairs at which the proof is looked at; empty where the cycle only explores."""
     alpha: float
+    dialogues: tuple[Dialogue, ...] = ()
+    """What the mutator may read of live use, fixed here so that a resumed cycle reads the same."""
+    tried: tuple[str, ...] = ()
+    """Notes of proposals of earlier cycles that were not better."""
     note: str = ""
     """Why the cycle only explores, where it does."""
 

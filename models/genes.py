@@ -16,7 +16,7 @@ class Instruction(Frozen):
     """One gene of a prompt: the smallest text that a mutation adds, changes, moves or drops."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")
-    text: str = Field(min_length=1, max_length=4_000)
+    text: str = Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]*$")
     origin: str = Field(default="hand", max_length=120)
     """Where it came from (`hand`, `mutator`, a parent's name). Not part of the genome's hash."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, TypeAdapter
 
 from models.contract import Frozen
-from models.genes import Prompt, PromptField, prompt_with
+from models.genes import PromptField, prompt_with
 
 Layer = Literal["postprocess", "routing", "cache_policy"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
@@ -65,6 +65,11 @@ class CachePolicyGenome(Frozen):
 Genome = Annotated[
     PostprocessGenome | RoutingGenome | CachePolicyGenome, Field(discriminator="layer")
 ]
+LAYER_GENOMES: dict[Layer, type[PostprocessGenome | RoutingGenome | CachePolicyGenome]] = {
+    "postprocess": PostprocessGenome,
+    "routing": RoutingGenome,
+    "cache_policy": CachePolicyGenome,
+}
 _GENOME: TypeAdapter[PostprocessGenome | RoutingGenome | CachePolicyGenome] = TypeAdapter(Genome)
 
 
@@ -93,9 +98,10 @@ class GenomeSet(Frozen):
 def parse_genome(content: Any) -> Genome:
     """Read a genome of the current schema from JSON data.
 
-    Raises pydantic.ValidationError on an unknown layer, a missing slot or a value out of range.
+    Strict: a number in a string is no number. Raises pydantic.ValidationError on an unknown
+    layer, a missing slot or a value out of range.
     """
-    return _GENOME.validate_python(content)
+    return _GENOME.validate_json(json.dumps(content), strict=True)
 
 
 def dump_genome(genome: Genome) -> dict[str, Any]:
@@ -128,6 +134,3 @@ def _without_origins(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_origins(item) for item in value]
     return value
-
-
-__all__ = ["LAYERS", "QUERY_TYPES", "Genome", "Layer", "Prompt", "QueryType"]

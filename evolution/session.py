@@ -1,0 +1,70 @@
+"""The `eval_seed_prompt` session of the routing layer: an agent, its tools, one judged answer."""
+
+from collections.abc import Awaitable, Callable
+
+from evolution.evaluate import Contender, Evaluator
+from evolution.paid import hash_key
+from evolution.parts import AnswerQuestion, SessionTranscript
+from evolution.purchases import PaidFor, exam_of
+from evolution.results import Shelf, keep_result, outcome_of
+from models.contract import Chunk
+from models.genome import GenomeSet
+from models.tables import Question
+
+EVAL_SEED_PROMPT = (
+    "You are looking something up for a colleague. First search the documents for the question, "
+    "then ask it, and give the answer that you get together with its sources."
+)
+"""Evaluation material: part of the evaluation's version, never of a genome."""
+
+SEARCH_LIMIT = 5
+
+Search = Callable[[str], Awaitable[tuple[Chunk, ...]]]
+
+
+class DirectToolSession:
+    """A built-in agent that follows the seed prompt step by step, its tools called directly.
+
+    It is no language model, and no MCP server stands between: both are said in `agent`.
+    """
+
+    agent = "built-in agent, tools called directly"
+
+    def __init__(self, search: Search, ask: AnswerQuestion) -> None:
+        self._search = search
+        self._ask = ask
+
+    async def run(self, seed_prompt: str, question: str, genomes: GenomeSet) -> SessionTranscript:
+        """Call `search_documents`, then `ask`, under `genomes`."""
+        found = await self._search(question)
+        state = await self._ask(question, genomes)
+        assert state.answer is not None
+        chunks = state.retrieval.chunks if state.retrieval else ()
+        steps = (
+            f"seed prompt: {seed_prompt}",
+            f"search_documents({question!r}): {len(found)} fragments, best {_title(found)}",
+            f"ask({question!r}): {state.query_type}, {len(state.answer.sources)} sources",
+        )
+        return SessionTranscript(self.agent, steps, state.answer, chunks)
+
+
+async def eval_session(evaluator: Evaluator, contender: Contender, question: Question) -> str:
+    """Run one session under a contender's genomes, judge its answer; say what came of it."""
+    parts = evaluator.parts
+    transcript = await parts.session.run(EVAL_SEED_PROMPT, question.text, contender.genomes)
+    key = hash_key("session", contender.name, question.text, EVAL_SEED_PROMPT)
+    paid = PaidFor(key, transcript.answer, transcript.chunks, 0.0)
+    async with evaluator.reserved() as reservation:
+        exam = exam_of(question, question.text, paid)
+        judged = await evaluator.purchases.judge(exam, "session", reservation.settle)
+        shelf = Shelf(parts.tenant, evaluator.cycle_id, contender.genome_id, "session")
+        async with parts.db.transaction(parts.tenant) as tx:
+            if not judged.stored:
+                await reservation.settle(tx)
+            scored = await keep_result(tx, shelf, question, outcome_of(paid, judged))
+    score = "unscored" if scored.score is None else f"{scored.score:.1f} of 10"
+    return f"{contender.name}: {score} ({transcript.agent}; {'; '.join(transcript.steps[1:])})"
+
+
+def _title(chunks: tuple[Chunk, ...]) -> str:
+    return f"“{chunks[0].title}”" if chunks else "none"
