@@ -1,13 +1,13 @@
 """What a judge says of one answer: four criteria and their mean, or unscored with a reason."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
 from models.contract import Frozen
 
-CRITERIA = ("completeness", "precision", "sources", "concision")
 Criterion = Literal["completeness", "precision", "sources", "concision"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 Score = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 
 
