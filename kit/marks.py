@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from kit.sentences import UnitKind, split_units
+
 _CODE = re.compile(r"```.*?(?:```|\Z)|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 _MARK = re.compile(r"\[\s*(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\s*\](?!\()")
 
@@ -48,3 +50,45 @@ def keep_marks(text: str, wanted: Callable[[int], bool]) -> str:
 def without_marks(text: str) -> str:
     """Take every citation mark out of `text`."""
     return keep_marks(text, lambda _: False)
+
+
+class Claim(NamedTuple):
+    """One sentence of an answer without its marks, and the numbers of the fragments it names."""
+
+    text: str
+    numbers: tuple[int, ...]
+    kind: UnitKind
+
+
+def claims_in(text: str, language: str) -> list[Claim]:
+    """Cut an answer into claims. Headings claim nothing.
+
+    Marks at the head of a sentence belong to the one before: `It is so. [1] Next. [2]`.
+    """
+    claims: list[Claim] = []
+    for unit in split_units(text, language):
+        if unit.kind == "heading":
+            continue
+        head = _leading(unit.text)
+        if head and claims:
+            before = claims[-1]
+            claims[-1] = before._replace(numbers=_union(before.numbers, marked_numbers(head)))
+        body = unit.text[len(head) :] if claims else unit.text
+        plain = without_marks(body).strip()
+        if any(sign.isalnum() for sign in plain):
+            claims.append(Claim(plain, marked_numbers(body), unit.kind))
+    return claims
+
+
+def _leading(text: str) -> str:
+    """The marks that `text` begins with."""
+    end = 0
+    for mark in find_marks(text):
+        if text[end : mark.start].strip(" .,;"):
+            break
+        end = mark.end
+    return text[:end]
+
+
+def _union(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*one, *other)))

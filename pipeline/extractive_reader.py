@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from kit.embedding import Embedder
 from kit.refusals import refusal_in
 from models.contract import Answer, Chunk, Citation
 from models.genome import RoutingProfile
+from pipeline.citations import cite
+from pipeline.meaning import MeaningReranker
 from pipeline.ports import Reading
 from pipeline.quotes import Quote, find_quotes, is_covered
 
@@ -20,11 +23,15 @@ KEY_POINT_CHARS = 160
 class ExtractiveReader:
     """Answers with the sentences that fit the question best, each with its fragment's number.
 
-    The same reading always gives the same answer. It obeys every gene that is no prompt's text.
+    With an embedder the best sentences by words are put in order by meaning as well. The same
+    reading always gives the same answer. Every gene that is no prompt's text is obeyed.
     """
 
     name = "built-in extractive reader"
     inert_genes = frozenset({"postprocess.system_prompt*", "routing.profiles.*.system_prompt*"})
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._reranker = MeaningReranker(embedder) if embedder else None
 
     async def read(self, reading: Reading) -> Answer:
         """Quote, or refuse where no fragment comes near the question."""
@@ -33,6 +40,8 @@ class ExtractiveReader:
         quotes = find_quotes(reading.question, reading.language, reading.chunks)
         if not quotes:
             return self._refuse(reading)
+        if self._reranker is not None:
+            quotes = await self._reranker.rerank(reading.question, quotes)
         return self._quote(reading, _choose(quotes, reading.genomes.postprocess.verbosity))
 
     def _refuse(self, reading: Reading) -> Answer:
@@ -52,19 +61,6 @@ class ExtractiveReader:
             finish_reason="stop" if best_is_there else "length",
             reader=self.name,
         )
-
-
-def cite(number: int, chunk: Chunk) -> Citation:
-    """Name a fragment as the source that `[number]` points to."""
-    return Citation(
-        number=number,
-        source_id=chunk.source_id,
-        title=chunk.title,
-        url_or_internal_ref=chunk.url_or_internal_ref,
-        chunk_id=chunk.chunk_id,
-        offsets=chunk.offsets,
-        score=chunk.score,
-    )
 
 
 def _is_answerable(reading: Reading) -> bool:

@@ -7,7 +7,7 @@ from kit.overlap import Weights, bag_of
 from kit.sentences import Unit, split_units
 from models.contract import Chunk
 
-COVERED_FROM = 0.35
+COVERED_FROM = 0.2
 """Without vectors: the weighted share of the question that one fragment must hold."""
 QUOTABLE = ("sentence", "item", "row", "code")
 
@@ -70,7 +70,7 @@ def _read(number: int, chunk: Chunk, languages: tuple[str, ...]) -> _Fragment:
 
 def _score(fragment: _Fragment, wanted: frozenset[str], weights: Weights) -> list[Quote]:
     shares = [weights.share(wanted, bag) for bag in fragment.bags]
-    base = 0.15 * weights.share(wanted, fragment.head) + 0.3 / fragment.number
+    base = 0.3 * weights.share(wanted, fragment.head) + 0.2 / fragment.number
     return [
         Quote(fragment.number, _place(fragment, at), unit.kind, unit.text, base + _own(shares, at))
         for at, unit in enumerate(fragment.units)
@@ -81,7 +81,7 @@ def _score(fragment: _Fragment, wanted: frozenset[str], weights: Weights) -> lis
 def _own(shares: Sequence[float], at: int) -> float:
     before = shares[at - 1] if at else 0.0
     after = shares[at + 1] if at + 1 < len(shares) else 0.0
-    return shares[at] + 0.25 * before + 0.1 * after + 0.05 / (at + 1)
+    return shares[at] + 0.4 * before + 0.2 * after + 0.05 / (at + 1)
 
 
 def _place(fragment: _Fragment, at: int) -> tuple[str, int, int, int]:
