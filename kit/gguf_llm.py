@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from kit.chat import ChatReply, ChatRequest, Usage
 from kit.errors import Misconfigured, ProviderRefused, ProviderUnreachable
+from kit.utf8 import encodable
 
 _HEADER = struct.Struct("<4sIQQ")
 """Magic, version, number of tensors, number of metadata entries."""
@@ -143,7 +144,7 @@ def _parameters(params: Any, path: Path, threads: int, context: int) -> Any:
 
 def _body(request: ChatRequest) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "messages": [{"role": m.role, "content": _clean(m.content)} for m in request.messages],
+        "messages": [{"role": m.role, "content": encodable(m.content)} for m in request.messages],
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "stream": True,
@@ -153,8 +154,3 @@ def _body(request: ChatRequest) -> dict[str, Any]:
         schema = {"name": "reply", "strict": True, "schema": request.json_schema}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
-
-
-def _clean(text: str) -> str:
-    """Exchange lone surrogates, which no UTF-8 can carry."""
-    return text.encode("utf-8", "replace").decode()

