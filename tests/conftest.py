@@ -1,6 +1,8 @@
 """Shared ground of all tests: a real embedded server, one fresh migrated database per test."""
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pytest
@@ -19,12 +21,14 @@ def no_real_models(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
-    started = EmbeddedPostgres(tmp_path_factory.mktemp("postgres") / "data")
-    create_database(started.url("postgres"), "genoma_template")
-    upgrade(started.url("genoma_template"), SERVICE_LOGIN)
-    yield started
-    started.stop()
+def server() -> Iterator[EmbeddedPostgres]:
+    """One server for the session, in a folder that no other test run cleans away."""
+    with TemporaryDirectory(prefix="genoma-test-") as folder:
+        started = EmbeddedPostgres(Path(folder) / "data")
+        create_database(started.url("postgres"), "genoma_template")
+        upgrade(started.url("genoma_template"), SERVICE_LOGIN)
+        yield started
+        started.stop()
 
 
 @pytest.fixture

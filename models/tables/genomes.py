@@ -51,7 +51,7 @@ class EvolutionEvalResult(Identified, OfTenant, Base):
     __tablename__ = "evolution_eval_result"
     __table_args__ = (
         UniqueConstraint("genome_id", "cycle_id", "phase", "question_id", "replicate"),
-        CheckConstraint("phase in ('search', 'confirm', 'replay', 'session')", name="phase"),
+        CheckConstraint("phase in ('search', 'confirm', 'session')", name="phase"),
         CheckConstraint("judge_score between 0 and 10", name="judge_score"),
         CheckConstraint("(judge_score is null) = (unscored_reason is not null)", name="missing"),
         CheckConstraint("length(response) <= 2000", name="response"),

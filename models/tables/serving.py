@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pgvector.sqlalchemy import Vector
 from sqlalchemy import CheckConstraint, ForeignKey, Index, Text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
@@ -22,10 +21,9 @@ class CachedAnswer(Identified, OfTenant, Base):
     fingerprint: Mapped[str]
     """Hash of genomes, corpus version, models, language and the whole conversation before."""
     question_key: Mapped[str]
-    """The question, case and white space folded."""
+    """The question's folded wording: `pipeline.wording.fold`."""
     question: Mapped[str] = mapped_column(Text)
     history: Mapped[list[Any]] = mapped_column(default=list)
-    embedding: Mapped[Any | None] = mapped_column(Vector())
     answer: Mapped[dict[str, Any]]
     source_ids: Mapped[list[str]] = mapped_column(ARRAY(Text))
     """Documents whose change or deletion empties this entry."""
