@@ -24,8 +24,7 @@ class Evidence:
     def share(self, claim: str, among: Iterable[int]) -> float:
         """The greatest weighted share of the claim's stems that one of the texts holds, 0-1.
 
-        A text in another language shares no stems: it counts as holding the claim where it
-        holds its numbers, and nothing where the claim has none.
+        Translations share no stems: of a text in another language the numbers count as well.
         """
         bag, numbers = bag_of(claim, self.languages), numbers_in(claim)
         return max((self._share(bag, numbers, at) for at in among), default=0.0)
@@ -45,9 +44,10 @@ class Evidence:
         )
 
     def _share(self, bag: frozenset[str], numbers: frozenset[str], at: int) -> float:
-        if self._is_foreign(at):
-            return len(numbers & self._numbers[at]) / len(numbers) if numbers else 0.0
-        return self.weights.share(bag, self._bags[at])
+        by_stems = self.weights.share(bag, self._bags[at])
+        if not numbers or not self._is_foreign(at):
+            return by_stems
+        return max(by_stems, len(numbers & self._numbers[at]) / len(numbers))
 
     def _is_foreign(self, at: int) -> bool:
         return self._codes[at] != self._language

@@ -104,3 +104,8 @@ def _plain(number: str) -> str:
     if _THOUSANDS.fullmatch(number):
         return re.sub(r"\D", "", number)
     return number.replace(",", ".").strip()
+
+
+def spread_length(text: str) -> int:
+    """The length of `text` in characters of an alphabet: a Han sign counts as three of them."""
+    return len(text) + 2 * sum(len(run) for run in _UNSPACED.findall(text))
