@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -19,7 +18,6 @@ from kit.embedding import Embedder
 from kit.errors import NotFound
 from kit.stemming import term_languages, terms
 from models.contract import Chunk, Offsets, RetrievalResult, RetrievalUsage
-from models.profile import ProfileSettings
 from models.tables import EmbeddingCache
 from pipeline import retrieval_sql as sql
 from pipeline.fusion import fuse, lift_by_group
@@ -28,7 +26,7 @@ from pipeline.ports import RetrievalQuery, Scope
 DOCUMENT_SHARE = 0.1
 """How much of the evidence for the rest of its document a fragment is given (decision 0011)."""
 EXACT_UP_TO = 10_000
-"""Chunks of a corpus up to which every vector is compared; above, the HNSW index is asked."""
+"""Chunks of a corpus up to which all vectors are compared; above, the HNSW index is asked."""
 REMEMBERED_QUESTIONS = 4_096
 
 Vector = NDArray[np.float32]
@@ -45,6 +43,33 @@ class _Corpus:
 
 
 @dataclass(frozen=True)
+class _Search:
+    """One question to both legs."""
+
+    scope: Scope
+    query: RetrievalQuery
+    corpus: _Corpus
+    vector: Vector | None
+    model: str
+    exact: bool
+
+    @property
+    def candidates(self) -> int:
+        return max(self.scope.settings.candidates, self.query.limit)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What both statements take."""
+        settings = self.scope.settings
+        values: dict[str, Any] = {"corpus": self.scope.corpus_id, "candidates": self.candidates}
+        if settings.source_ids is not None:
+            values["source_ids"] = list(settings.source_ids)
+        if settings.metadata is not None:
+            values["metadata"] = json.dumps(settings.metadata)
+        return values
+
+
+@dataclass(frozen=True)
 class _Hit:
     chunk_id: UUID
     document_id: UUID
@@ -53,9 +78,10 @@ class _Hit:
 class PostgresRetriever:
     """Finds fragments by meaning and by words; without vectors yet, by words alone."""
 
-    def __init__(self, db: Database, embedder: Embedder) -> None:
+    def __init__(self, db: Database, embedder: Embedder, *, exact_up_to: int = EXACT_UP_TO) -> None:
         self._db = db
         self._embedder = embedder
+        self._exact_up_to = exact_up_to
         self._vectors: OrderedDict[tuple[UUID, str], Vector] = OrderedDict()
 
     async def retrieve(self, scope: Scope, query: RetrievalQuery) -> RetrievalResult:
@@ -71,7 +97,9 @@ class PostgresRetriever:
             corpus = await _load_corpus(tx, scope, self._embedder.name)
         vector = await self._question_vector(scope, query.text) if corpus.has_vectors else None
         async with self._db.transaction(scope.tenant_id) as tx:
-            scores = await _search(tx, scope, query, corpus, vector, self._embedder.name)
+            exact = corpus.chunk_count <= self._exact_up_to
+            search = _Search(scope, query, corpus, vector, self._embedder.name, exact)
+            scores = await _search(tx, search)
             chunks = await _load_chunks(tx, scores, vector, self._embedder.name)
         return _result(scope, query, chunks)
 
@@ -118,75 +146,44 @@ async def _load_corpus(tx: AsyncSession, scope: Scope, model: str) -> _Corpus:
     return _Corpus(row.chunk_count, average or 1.0, frozenset(row.languages), row.has_vectors)
 
 
-async def _search(
-    tx: AsyncSession,
-    scope: Scope,
-    query: RetrievalQuery,
-    corpus: _Corpus,
-    vector: Vector | None,
-    model: str,
-) -> dict[UUID, float]:
-    """Ask both legs and fuse them: chunk id -> score, the `query.limit` best, best first."""
-    settings = scope.settings
-    candidates = max(settings.candidates, query.limit)
-    common = {"corpus": scope.corpus_id, "candidates": candidates, **_filter_values(settings)}
-    lexical = await _lexical_leg(tx, query, corpus, settings, common)
-    by_meaning: Sequence[_Hit] = ()
-    if vector is not None:
-        by_meaning = await _vector_leg(tx, corpus, settings, vector, common | {"model": model})
-    scores = fuse(
-        [(settings.vector_weight, by_meaning), (settings.lexical_weight, lexical)], settings.rrf_k
-    )
-    documents = {hit: hit.document_id for hit in scores}
-    lifted = lift_by_group(scores, documents, DOCUMENT_SHARE)
-    return {hit.chunk_id: score for hit, score in list(lifted.items())[: query.limit]}
+async def _search(tx: AsyncSession, asked: _Search) -> dict[UUID, float]:
+    """Ask both legs and fuse them: chunk id -> score, the `limit` best, best first."""
+    settings = asked.scope.settings
+    legs = [
+        (settings.vector_weight, await _vector_leg(tx, asked)),
+        (settings.lexical_weight, await _lexical_leg(tx, asked)),
+    ]
+    scores = fuse(legs, settings.rrf_k)
+    lifted = lift_by_group(scores, {hit: hit.document_id for hit in scores}, DOCUMENT_SHARE)
+    return {hit.chunk_id: score for hit, score in list(lifted.items())[: asked.query.limit]}
 
 
-def _filter_values(settings: ProfileSettings) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    if settings.source_ids is not None:
-        values["source_ids"] = list(settings.source_ids)
-    if settings.metadata is not None:
-        values["metadata"] = json.dumps(settings.metadata)
-    return values
+async def _vector_leg(tx: AsyncSession, asked: _Search) -> list[_Hit]:
+    settings, vector = asked.scope.settings, asked.vector
+    if vector is None or not settings.vector_weight:
+        return []
+    if not asked.exact:
+        await tx.execute(text(sql.INDEX_SETTINGS), {"ef_search": str(asked.candidates)})
+    statement = sql.vector_leg(settings, len(vector), exact=asked.exact)
+    values = asked.values | {"model": asked.model, "vector": _literal(vector)}
+    rows = await tx.execute(text(statement), values)
+    nearest = sorted(rows, key=lambda row: (row.distance, row.chunk_id))
+    return [_Hit(row.chunk_id, row.document_id) for row in nearest]
 
 
-async def _lexical_leg(
-    tx: AsyncSession,
-    query: RetrievalQuery,
-    corpus: _Corpus,
-    settings: ProfileSettings,
-    common: dict[str, Any],
-) -> list[_Hit]:
-    languages = term_languages(corpus.languages | {query.language})
-    found = list(dict.fromkeys(terms(query.text, languages)))
+async def _lexical_leg(tx: AsyncSession, asked: _Search) -> list[_Hit]:
+    settings, corpus = asked.scope.settings, asked.corpus
+    languages = term_languages(corpus.languages | {asked.query.language})
+    found = list(dict.fromkeys(terms(asked.query.text, languages)))
     if not found or not settings.lexical_weight:
         return []
-    values = common | {
+    values = asked.values | {
         "terms": found,
         "chunk_count": corpus.chunk_count,
         "average_length": corpus.average_length,
     }
     rows = await tx.execute(text(sql.lexical_leg(settings)), values)
     return [_Hit(row.chunk_id, row.document_id) for row in rows]
-
-
-async def _vector_leg(
-    tx: AsyncSession,
-    corpus: _Corpus,
-    settings: ProfileSettings,
-    vector: Vector,
-    common: dict[str, Any],
-) -> list[_Hit]:
-    if not settings.vector_weight:
-        return []
-    exact = corpus.chunk_count <= EXACT_UP_TO
-    if not exact:
-        await tx.execute(text(sql.INDEX_SETTINGS), {"ef_search": str(common["candidates"])})
-    statement = sql.vector_leg(settings, len(vector), exact=exact)
-    rows = await tx.execute(text(statement), common | {"vector": _literal(vector)})
-    nearest = sorted(rows, key=lambda row: (row.distance, row.chunk_id))
-    return [_Hit(row.chunk_id, row.document_id) for row in nearest]
 
 
 async def _load_chunks(

@@ -1,0 +1,96 @@
+"""Where a corpus ends: the similarity under which its questions are better not answered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from uuid import UUID, uuid4
+
+from sqlalchemy import select, update
+
+from corpus.ingest import Progress
+from kit.db import Database
+from models.tables import Corpus, Question
+from pipeline.ports import RetrievalQuery, Retriever, Scope
+
+LEAST_QUESTIONS = 5
+"""Of each kind; with fewer a threshold would be chance."""
+FRAGMENTS = 8
+"""As many as an answer is usually read from."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A threshold, and how well it parts the questions it was found on."""
+
+    threshold: float
+    balanced_accuracy: float
+    """Mean of the share of answerable questions kept and of unanswerable ones refused."""
+    answerable: int
+    unanswerable: int
+
+
+async def calibrate(
+    db: Database, retriever: Retriever, scope: Scope, report: Progress
+) -> Calibration | None:
+    """Set the corpus' `abstain_below` from its own questions; give what was found.
+
+    The measure is the one that readers use: the highest similarity among the fragments. Where
+    there are not enough questions of both kinds, or no vectors yet, nothing is set and the
+    result is None.
+    """
+    async with db.transaction(scope.tenant_id) as tx:
+        questions = list(
+            await tx.scalars(
+                select(Question)
+                .where(Question.corpus_id == scope.corpus_id)
+                .order_by(Question.created_at, Question.id)
+            )
+        )
+    kinds = [question.answerable for question in questions]
+    if min(kinds.count(True), kinds.count(False)) < LEAST_QUESTIONS:
+        return None
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for at, question in enumerate(questions, start=1):
+        similarity = await _best_similarity(retriever, scope, question)
+        if similarity is not None:
+            found[question.answerable].append(similarity)
+        report(at, len(questions))
+    result = best_threshold(found[True], found[False])
+    if result is not None:
+        await _keep(db, scope.tenant_id, scope.corpus_id, result.threshold)
+    return result
+
+
+async def _best_similarity(retriever: Retriever, scope: Scope, question: Question) -> float | None:
+    query = RetrievalQuery(uuid4(), question.text, question.language, FRAGMENTS)
+    result = await retriever.retrieve(scope, query)
+    return max((c.similarity for c in result.chunks if c.similarity is not None), default=None)
+
+
+async def _keep(db: Database, tenant: UUID, corpus_id: UUID, threshold: float) -> None:
+    async with db.transaction(tenant) as tx:
+        await tx.execute(
+            update(Corpus).where(Corpus.id == corpus_id).values(abstain_below=threshold)
+        )
+
+
+def best_threshold(
+    answerable: Sequence[float], unanswerable: Sequence[float]
+) -> Calibration | None:
+    """Find the threshold of best balanced accuracy; the lowest of equals, which refuses least.
+
+    Thresholds lie half-way between two neighbouring similarities. None where a kind has fewer
+    than LEAST_QUESTIONS.
+    """
+    if min(len(answerable), len(unanswerable)) < LEAST_QUESTIONS:
+        return None
+    values = sorted({*answerable, *unanswerable})
+    middles = [(low + high) / 2 for low, high in pairwise(values)]
+
+    def accuracy(threshold: float) -> float:
+        kept = sum(value >= threshold for value in answerable) / len(answerable)
+        refused = sum(value < threshold for value in unanswerable) / len(unanswerable)
+        return (kept + refused) / 2
+
+    best = max([values[0], *middles], key=lambda threshold: (accuracy(threshold), -threshold))
+    return Calibration(round(best, 4), accuracy(best), len(answerable), len(unanswerable))
