@@ -1,0 +1,1 @@
+"""One module for each place where people look or decide."""
