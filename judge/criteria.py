@@ -14,6 +14,8 @@ ROOM = 1.3
 COST_OF_DOUBLE = 4.0
 WORDS = 0.55
 """The weight of the words beside the meaning; a translation has no word in common."""
+WRONG_SOURCES = 0.4
+"""What marks are worth where none of the cited documents is known to hold the answer."""
 EVIDENCE = 2
 EVIDENCE_CHARS = 160
 
@@ -39,7 +41,7 @@ def judge_precision(measures: Measures) -> CriterionVerdict:
     if not measures.exam.chunks:
         return _verdict(0, "there were no fragments, so the answer is invented", ())
     worth = [
-        (0.35 + 0.65 * near) if backed else 0.1 * near
+        (0.2 + 0.8 * near) if backed else 0.1 * near
         for backed, near in zip(measures.supported, measures.nearness, strict=True)
     ]
     share = _mean(worth)
@@ -60,6 +62,8 @@ def judge_sources(measures: Measures) -> CriterionVerdict:
     if measures.gold_share is not None:
         truth = 0.7 * (measures.gold_share > 0) + 0.3 * measures.gold_share
     share = 0.2 * bool(listed) + 0.3 * marked + 0.5 * truth - 0.3 * measures.invalid_count
+    if measures.gold_share == 0:
+        share *= WRONG_SOURCES
     reason = f"{len(listed)} sources listed, {marked:.0%} of the claims marked"
     if measures.gold_share == 0:
         reason += ", none from a document known to hold the answer"
@@ -75,7 +79,7 @@ def judge_concision(measures: Measures, completeness: float) -> CriterionVerdict
     length, room = spread_length(measures.plain), room or WITHOUT_REFERENCE_CHARS
     score = 10 - COST_OF_DOUBLE * max(0.0, math.log2(max(length, 1) / room))
     score *= 1 - measures.repeated / max(len(measures.claims), 1)
-    score = min(score, 4 + 0.6 * completeness)
+    score = min(score, 2 + 1.2 * completeness)
     reason = f"{length:.0f} characters where about {room:.0f} do"
     if measures.repeated:
         reason += f", {measures.repeated} claims repeated"

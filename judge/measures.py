@@ -7,12 +7,12 @@ from judge.port import Exam
 from kit.evidence import Evidence
 from kit.language import detect_language
 from kit.marks import Claim, claims_in, find_marks, without_marks
-from kit.overlap import bag_of, negations_in, numbers_in, spelled_numbers
+from kit.overlap import bag_of, numbers_in, spelled_numbers, split_denials
 from models.contract import Citation
 
 ECHO_FROM = 0.85
 """A claim of which so much stands in the question says nothing new."""
-AGREE_FROM = 0.75
+AGREE_FROM = 0.6
 """From here on two sentences are the same but for a `not`."""
 SAME_MATTER_FROM = 0.5
 """From here on two sentences speak of the same thing, so that their numbers can be compared."""
@@ -106,16 +106,9 @@ class Measures:
     @cached_property
     def contradiction(self) -> str:
         """The first claim that speaks of what the reference says, and says otherwise."""
-        reference = self.exam.reference.answer or ""
-        bag = self._bag(reference)
-        for at in self.telling if reference else ():
-            words = frozenset(t for t in bag | self.question_bag if not t[0].isdigit())
-            said = frozenset(t for t in self.claim_bags[at] if not t[0].isdigit())
-            if self.evidence.weights.share(said, words) < SAME_MATTER_FROM:
-                continue
-            if self._differs(self.claims[at].text, reference, said, bag):
-                return self.claims[at].text
-        return ""
+        if not self.exam.reference.answer:
+            return ""
+        return next((c for at in self.telling if self._contradicts(c := self.claims[at].text)), "")
 
     @cached_property
     def valid_sources(self) -> tuple[Citation, ...]:
@@ -173,15 +166,22 @@ class Measures:
     def _bag(self, text: str) -> frozenset[str]:
         return bag_of(text, self.evidence.languages)
 
-    def _differs(
-        self, claim: str, reference: str, said: frozenset[str], bag: frozenset[str]
-    ) -> bool:
+    def _contradicts(self, claim: str) -> bool:
         """Other numbers than the reference's, or one of the two denies while their words agree."""
-        numbers = numbers_in(claim) - numbers_in(self.exam.question)
-        if self.numbers_missed and numbers and not numbers & self.numbers_wanted:
-            return True
-        agree = self.evidence.weights.share(bag, said) >= AGREE_FROM
-        return agree and bool(negations_in(claim)) != bool(negations_in(reference))
+        reference = self.exam.reference.answer or ""
+        said, denials = split_denials(claim)
+        known, known_denials = split_denials(reference)
+        said_bag, known_bag = self._words(said), self._words(known)
+        share = self.evidence.weights.share
+        if share(said_bag, known_bag | self.question_bag) >= SAME_MATTER_FROM:
+            numbers = numbers_in(claim) - numbers_in(self.exam.question)
+            if self.numbers_missed and numbers and not numbers & self.numbers_wanted:
+                return True
+        both = min(share(said_bag, known_bag), share(known_bag, said_bag))
+        return both >= AGREE_FROM and bool(denials) != bool(known_denials)
+
+    def _words(self, text: str) -> frozenset[str]:
+        return frozenset(term for term in self._bag(text) if not term[0].isdigit())
 
 
 def take_apart(exam: Exam) -> tuple[Claim, ...]:

@@ -34,6 +34,10 @@ no not never none nobody nothing neither nor without cannot can't don't doesn't 
 won't nunca jamás ningún ninguna ninguno nadie nada sin ni tampoco не нет ни никогда никто ничего
 нельзя без nicht kein keine non pas ne لا ليس لم لن
 """
+_WORD = re.compile(r"[\w']+")
+_REPLY = re.compile(
+    r"(?i)^\s*(?:no|yes|sí|si|да|нет|nein|ja|non|oui|não|sim|لا|نعم)\s*[,.:;!—–-]\s*"
+)
 _NEGATIONS = frozenset(_DENIALS.split())
 
 
@@ -91,9 +95,11 @@ def spelled_numbers(text: str) -> frozenset[str]:
     )
 
 
-def negations_in(text: str) -> int:
-    """Count the words that deny."""
-    return sum(word in _NEGATIONS for word in re.findall(r"[\w']+", text.lower()))
+def split_denials(text: str) -> tuple[str, int]:
+    """Give `text` without the words that deny, and their number; a reply's `No,` denies nothing."""
+    words = _WORD.findall(_REPLY.sub("", text.replace("\u2019", "'")))
+    kept = [word for word in words if word.lower() not in _NEGATIONS]
+    return " ".join(kept), len(words) - len(kept)
 
 
 def _ascii_digit(sign: str) -> str:
