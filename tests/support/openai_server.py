@@ -1,7 +1,7 @@
 """An OpenAI-compatible server over real HTTP, with every fault that endpoints are known for.
 
-In a test: `with ModelServer(log) as server: OpenAIChat(server.url, ...)`.
-From outside, to survive a `kill -9` of what is tested:
+In a test: `with ModelServer(log) as server: OpenAIChat(server.url, ...)`. As a process of its
+own: `with model_process(log) as url`, or
 `python -m tests.support.openai_server --port 8093 --log calls.jsonl`.
 
 The model's name chooses what goes wrong, if anything (`tests.support.faults`); the name of the
@@ -12,10 +12,13 @@ import argparse
 import hashlib
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -158,6 +161,18 @@ async def _embed(body: dict[str, Any]) -> Response:
 
 async def _models(_request: Request) -> Response:
     return JSONResponse({"object": "list", "data": [{"id": "ok", "object": "model"}]})
+
+
+@contextmanager
+def model_process(log: Path) -> Iterator[str]:
+    """Run the server as a process of its own; give its base URL."""
+    command = [sys.executable, "-m", "tests.support.openai_server", "--log", str(log)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
 
 
 def main() -> None:

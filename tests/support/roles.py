@@ -93,17 +93,41 @@ def classify(call: Call) -> str:
 
 
 def mutate(call: Call) -> str:
-    """Propose the genome of the prompt with one number moved, or one sentence added."""
+    """Propose the genome of the prompt with one value moved, another one for each variant.
+
+    Choices and bounds are read from the schema that was asked for.
+    """
     genome = _genome_in(call.user)
-    step = 1 + len(re.findall(r"\d+", call.user)) % 2
-    if "chunk_count" in genome:
-        genome["chunk_count"] = 1 + (genome["chunk_count"] + step - 1) % 12
-    elif "min_supportedness" in genome:
-        genome["min_supportedness"] = round((genome["min_supportedness"] + 0.1 * step) % 1, 2)
-    elif profiles := genome.get("profiles"):
-        first = profiles[sorted(profiles)[0]]
-        first["depth_budget"] = 1 + first["depth_budget"] % 4
-    return json.dumps({"genome": genome, "notes": f"one value moved by {step}"})
+    parts = call.schema.get("properties", {}).get("genome", {}).get("properties", {})
+    number = int(([*re.findall(r"(?i)number (\d+)", call.user)] or ["1"])[-1])
+    target = genome if genome.get("layer") != "routing" else _some_profile(genome, number)
+    bounds = parts if target is genome else {"depth_budget": {"minimum": 1, "maximum": 4}}
+    movable = [name for name in sorted(target) if len(_choices(bounds.get(name, {}))) > 1]
+    if movable:
+        name = movable[number % len(movable)]
+        others = [value for value in _choices(bounds[name]) if value != target[name]]
+        target[name] = others[number % len(others)]
+    return json.dumps({"genome": genome, "notes": f"variant {number}"})
+
+
+def _some_profile(genome: dict[str, Any], number: int) -> dict[str, Any]:
+    names = sorted(genome["profiles"])
+    profile: dict[str, Any] = genome["profiles"][names[number % len(names)]]
+    return profile
+
+
+def _choices(schema: dict[str, Any]) -> list[Any]:
+    """Values that a gene may take; five even steps where it is a fraction."""
+    if "enum" in schema:
+        return list(schema["enum"])
+    if schema.get("type") == "boolean":
+        return [False, True]
+    if "maximum" not in schema:
+        return []
+    low, high = schema["minimum"], schema["maximum"]
+    if schema.get("type") == "number":
+        return [round(low + step * (high - low) / 4, 2) for step in range(5)]
+    return list(range(low, high + 1, max(1, (high - low) // 10)))
 
 
 def plain(call: Call) -> str:
