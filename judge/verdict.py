@@ -25,6 +25,8 @@ class Verdict(Frozen):
     kind: Literal["scored"] = "scored"
     criteria: dict[Criterion, CriterionVerdict] = Field(min_length=len(CRITERIA))
     raw: str = ""
+    dropped_fragments: tuple[str, ...] = ()
+    """Chunks that the judge did not see, as they did not fit into its context."""
     judge: str
     """Name and version of who judged: part of every verdict's key."""
 
@@ -44,6 +46,7 @@ class Unscored(Frozen):
     kind: Literal["unscored"] = "unscored"
     reason: str
     raw: str = ""
+    dropped_fragments: tuple[str, ...] = ()
     judge: str
 
 

@@ -1,0 +1,33 @@
+"""JSON schemas as the strict mode of chat endpoints wants them."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+
+def strict_schema(model: type[BaseModel], name: str) -> dict[str, Any]:
+    """Give the schema of `model`: nested parts inlined, every field required, no further ones.
+
+    `name` becomes its title, by which an endpoint knows it. The order of fields is kept: it is
+    the order in which a model writes.
+    """
+    schema = model.model_json_schema()
+    definitions = schema.pop("$defs", {})
+    return {**_strict(schema, definitions), "title": name}
+
+
+def _strict(value: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_strict(item, definitions) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$ref" in value:
+        return _strict(definitions[value["$ref"].rsplit("/", 1)[1]], definitions)
+    plain = {
+        key: _strict(item, definitions)
+        for key, item in value.items()
+        if key != "default" and not (key in ("title", "description") and isinstance(item, str))
+    }
+    if plain.get("type") == "object":
+        plain |= {"required": list(plain["properties"]), "additionalProperties": False}
+    return plain
