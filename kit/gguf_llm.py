@@ -11,13 +11,12 @@ from typing import Any, Literal
 
 from kit.chat import ChatReply, ChatRequest, Usage
 from kit.errors import Misconfigured, ProviderRefused, ProviderUnreachable
-from kit.utf8 import encodable
+from kit.openai_wire import FINISH, chat_body
 
 _HEADER = struct.Struct("<4sIQQ")
 """Magic, version, number of tensors, number of metadata entries."""
 _VERSIONS = (2, 3)
 _LEAST_BYTES = 1_000_000
-_FINISH: dict[str | None, Literal["stop", "length"]] = {"stop": "stop", "length": "length"}
 
 
 class GgufChat:
@@ -95,7 +94,7 @@ class _Collector:
         for choice in chunk.get("choices", ()):
             self.text += choice["delta"].get("content") or ""
             if choice["finish_reason"] is not None:
-                self.finish = _FINISH.get(choice["finish_reason"], "other")
+                self.finish = FINISH.get(choice["finish_reason"], "other")
         if used := chunk.get("usage"):
             self.usage = Usage(used["prompt_tokens"], used["completion_tokens"])
         return self._cancelled.is_set()
@@ -143,14 +142,5 @@ def _parameters(params: Any, path: Path, threads: int, context: int) -> Any:
 
 
 def _body(request: ChatRequest) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "messages": [{"role": m.role, "content": encodable(m.content)} for m in request.messages],
-        "max_tokens": request.max_tokens,
-        "temperature": request.temperature,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-    if request.json_schema is not None:
-        schema = {"name": "reply", "strict": True, "schema": request.json_schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return body
+    streamed = {"stream": True, "stream_options": {"include_usage": True}}
+    return {**chat_body(request, frozenset()), **streamed}

@@ -3,25 +3,22 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import Any, Literal, NoReturn, Protocol, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy as np
 import openai
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from kit.chat import ChatReply, ChatRequest, Usage
+from kit.chat import ChatReply, ChatRequest
 from kit.embedding import Vectors
 from kit.errors import Misconfigured, ProviderBusy, ProviderRefused, ProviderUnreachable
+from kit.openai_wire import Completion, Embeddings, chat_body, chat_reply, host_of, retry_after_s
 from kit.utf8 import encodable
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 EMBEDDING_BATCH = 64
 """Texts per call: 64 chunks of 900 characters stay far below every known limit of a request."""
 _DETAIL_CHARS = 200
-_FINISH: dict[str | None, Literal["stop", "length"]] = {"stop": "stop", "length": "length"}
 
 _ReplyT = TypeVar("_ReplyT", bound=BaseModel)
 
@@ -32,34 +29,6 @@ class _Raw(Protocol):
 
 
 _Create = Callable[..., Awaitable[_Raw]]
-
-
-class _Message(BaseModel):
-    content: str | None = None
-
-
-class _Choice(BaseModel):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Usage(BaseModel):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class _Completion(BaseModel):
-    choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
-
-
-class _Embedding(BaseModel):
-    index: int
-    embedding: list[float] = Field(min_length=1)
-
-
-class _Embeddings(BaseModel):
-    data: list[_Embedding]
 
 
 class OpenAIChat:
@@ -79,20 +48,14 @@ class OpenAIChat:
         self._unsupported: set[str] = set()
 
     async def chat(self, request: ChatRequest) -> ChatReply:
-        completion = await self._complete(request)
-        choice, usage = completion.choices[0], completion.usage or _Usage()
-        return ChatReply(
-            text=encodable(choice.message.content or ""),
-            finish_reason=_FINISH.get(choice.finish_reason, "other"),
-            model=self.name,
-            usage=Usage(usage.prompt_tokens, usage.completion_tokens),
-        )
+        return chat_reply(await self._complete(request), self.name)
 
-    async def _complete(self, request: ChatRequest) -> _Completion:
+    async def _complete(self, request: ChatRequest) -> Completion:
         create = self._endpoint.client.chat.completions.with_raw_response.create
         while True:
             try:
-                return await self._endpoint.call(create, _Completion, **self._body(request))
+                body = chat_body(request, frozenset(self._unsupported))
+                return await self._endpoint.call(create, Completion, **body)
             except ProviderRefused as refusal:
                 if not self._learns_from(refusal.__cause__):
                     raise
@@ -104,20 +67,6 @@ class OpenAIChat:
             return False
         self._unsupported.add(name)
         return True
-
-    def _body(self, request: ChatRequest) -> dict[str, Any]:
-        limit = "max_completion_tokens" if "max_tokens" in self._unsupported else "max_tokens"
-        body: dict[str, Any] = {
-            "messages": [
-                {"role": m.role, "content": encodable(m.content)} for m in request.messages
-            ],
-            limit: request.max_tokens,
-        }
-        if "temperature" not in self._unsupported:
-            body["temperature"] = request.temperature
-        if request.json_schema is not None:
-            body["response_format"] = _response_format(request.json_schema)
-        return body
 
     async def close(self) -> None:
         await self._endpoint.client.close()
@@ -152,7 +101,7 @@ class OpenAIEmbedder:
         # Endpoints refuse an empty text; a blank is the nearest that they take.
         texts = [encodable(text) or " " for text in texts]
         create = self._endpoint.client.embeddings.with_raw_response.create
-        reply = await self._endpoint.call(create, _Embeddings, input=texts, encoding_format="float")
+        reply = await self._endpoint.call(create, Embeddings, input=texts, encoding_format="float")
         by_index = {item.index: item.embedding for item in reply.data}
         if len(reply.data) != len(texts) or by_index.keys() != set(range(len(texts))):
             self._endpoint.distrust(f"sent {len(reply.data)} vectors for {len(texts)} texts")
@@ -175,7 +124,7 @@ class _Endpoint:
         self, base_url: str | None, api_key: str | None, model: str, timeout_s: float
     ) -> None:
         url, self._key = base_url or DEFAULT_BASE_URL, api_key or ""
-        self.host = _host(url)
+        self.host = host_of(url)
         if not self._key.isascii() or not self._key.isprintable():
             raise Misconfigured(f"the API key for {self.host} holds signs that no HTTP header may")
         self._where = f"the model {model!r} at {self.host}"
@@ -216,7 +165,7 @@ class _Endpoint:
         raise ProviderUnreachable(f"{self._where} {what}") from cause
 
     def _translate(self, error: openai.APIStatusError) -> NoReturn:
-        status, wait = error.status_code, _retry_after_s(error.response.headers)
+        status, wait = error.status_code, retry_after_s(error.response.headers)
         # A 401 often repeats the key, in part: it says nothing more than its number does.
         detail = "the key is refused" if status == 401 else self._detail(error.body)
         message = f"{self._where} answered HTTP {status}" + (f": {detail}" if detail else "")
@@ -233,47 +182,6 @@ class _Endpoint:
             return ""
         line = " ".join(encodable(words).split())[:_DETAIL_CHARS]
         return line.replace(self._key, "***") if self._key else line
-
-
-def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
-    """Ask for strict JSON; the schema's `title` is the name that the API wants."""
-    name = schema.get("title", "reply")
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": name, "strict": True, "schema": schema},
-    }
-
-
-def _host(url: str) -> str:
-    """Give host and port of a base URL. Raises Misconfigured where it is none."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-        if not parts.hostname or " " in parts.hostname:
-            raise ValueError("no host")
-    except (ValueError, KeyError) as error:
-        raise Misconfigured(
-            f"the model endpoint {_without_login(url)!r} is not a URL like http://host:port/v1"
-        ) from error
-    return f"{parts.hostname}:{port}"
-
-
-def _without_login(url: str) -> str:
-    return url.rpartition("@")[2]
-
-
-def _retry_after_s(headers: Any) -> float | None:
-    """Read `retry-after-ms` or `retry-after` (seconds or an HTTP date), None where absent."""
-    for name, divisor in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            return max(0.0, min(float(headers[name]) / divisor, 86_400.0))
-        except (KeyError, ValueError):
-            continue
-    try:
-        until = parsedate_to_datetime(headers["retry-after"])
-        return max(0.0, (until - datetime.now(UTC)).total_seconds())
-    except (KeyError, ValueError, TypeError):
-        return None
 
 
 def _root(error: BaseException) -> str:

@@ -52,20 +52,18 @@ Handler = Callable[[Call], str]
 
 def read(call: Call) -> str:
     """Quote the sentence of the fragments that shares most words with the question."""
-    number, sentence = _best_sentence(call.user)
+    shared, number, sentence = _best_sentence(call.user)
     said = f"{sentence} [{number}]"
     if not call.schema:
         return said
-
-    def hint(key: str, schema: dict[str, Any]) -> Any:
-        if schema.get("type") == "string":
-            return said if key in ("answer", "text") else sentence
-        if schema.get("type") == "array":
-            numbers = schema.get("items", {}).get("type") == "integer"
-            return [number] if numbers else MISSING
-        return number if schema.get("type") == "integer" else MISSING
-
-    return fill(call, hint)
+    found: dict[str, Any] = {
+        "abstained": not shared,
+        "answer": said if shared else "The fragments do not say.",
+        "key_points": [sentence] if shared else [],
+        "sources": [number] if shared else [],
+        "warnings": [],
+    }
+    return fill(call, lambda key, _schema: found.get(key, MISSING))
 
 
 def judge(call: Call) -> str:
@@ -183,16 +181,15 @@ def _fits(value: Any, schema: dict[str, Any]) -> bool:
     return value in schema.get("enum", [value]) and (kind is None or isinstance(value, kind))
 
 
-def _best_sentence(prompt: str) -> tuple[int, str]:
-    """Give (number of the fragment, sentence); the first sentence where nothing is shared."""
+def _best_sentence(prompt: str) -> tuple[int, int, str]:
+    """Give (words shared with the question, number of the fragment, sentence)."""
     asked = _words(prompt.rpartition("Question:")[2])
     found: list[tuple[int, int, str]] = []
     for number, body in _parts(_FRAGMENT, prompt):
         own = body.partition("Question:")[0]
         for sentence in filter(None, map(str.strip, _SENTENCE_END.split(own))):
             found.append((len(asked & _words(sentence)), int(number), sentence))
-    best = max(found, key=lambda item: item[0], default=(0, 1, "The sources are silent."))
-    return best[1], best[2]
+    return max(found, key=lambda item: item[0], default=(0, 1, "The sources are silent."))
 
 
 def _sections(prompt: str) -> dict[str, str]:
