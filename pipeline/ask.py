@@ -1,10 +1,12 @@
 """The way in: a question is checked, and runs through the pipeline under one set of genomes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 from kit.errors import BadInput, TooLong
 from kit.language import detect_language
+from kit.metering import metering
 from models.contract import MAX_QUESTION_CHARS, Turn
 from models.genome import GenomeSet
 from pipeline.ports import Scope
@@ -27,7 +29,9 @@ async def ask(
     text = clean_question(question)
     turns = tuple(Turn(role=t.role, content=_storable(t.content)) for t in history)
     state = State(uuid4(), scope, text, detect_language(text), genomes, history=turns)
-    return await answer(state, steps)
+    with metering() as calls:
+        state = await answer(state, steps)
+    return replace(state, calls=tuple(calls))
 
 
 def clean_question(question: str) -> str:

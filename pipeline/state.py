@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from kit.metering import MeteredCall
 from models.contract import Answer, RetrievalResult, Turn
 from models.genome import GenomeSet, QueryType
 from pipeline.ports import Scope
@@ -33,6 +34,8 @@ class State:
     note: str = ""
     """What the last step wants the trace to say."""
     steps: tuple[StepRecord, ...] = ()
+    calls: tuple[MeteredCall, ...] = ()
+    """The model calls that the run made, for the books."""
 
     def noted(self, note: str, **changes: object) -> "State":
         """The same state after a step: its changes, and one line for the trace."""
