@@ -7,9 +7,13 @@ import pytest
 
 from evolution.evidence import Evidence
 from evolution.proposals import propose
+from judge.llm_judge import LlmJudge
+from judge.port import Exam
+from judge.verdict import Verdict
 from kit.chat import ChatRequest, Message
 from kit.openai_llm import OpenAIChat
 from kit.structured import read_json
+from models.contract import Answer, Chunk, Reference
 from models.defaults import DEFAULT_GENOMES
 from models.genome import LAYERS, Layer
 from tests.support.openai_server import ModelServer, model_process, read_log
@@ -39,16 +43,31 @@ async def test_the_reader_quotes_the_sentence_that_answers(server: ModelServer) 
     await endpoint.close()
 
 
-async def test_the_judge_prefers_the_answer_that_says_what_the_reference_says(
-    server: ModelServer,
+def exam(answer: str, reference: Reference) -> Exam:
+    chunk = Chunk(
+        chunk_id="c", source_id="s", title="Serving", url_or_internal_ref="s", text="It serves."
+    )
+    return Exam("Who serves?", "en", Answer(answer=answer), (chunk,), reference)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "score"),
+    [
+        ("The incumbent serves now.", Reference(answer="the incumbent serves now"), 10),
+        ("The incumbent, for ever.", Reference(answer="the incumbent serves now"), 5),
+        ("Bread needs salt.", Reference(answer="the incumbent serves now"), 0),
+        ("Nothing is known.", Reference(answerable=False), 10),
+        ("The incumbent [1].", Reference(answerable=False), 0),
+        ("Somebody serves.", Reference(), 5),
+    ],
+)
+async def test_the_judge_counts_the_words_of_the_reference(
+    server: ModelServer, answer: str, reference: Reference, score: float
 ) -> None:
     endpoint = OpenAIChat(server.url, None, "ok")
-    scores = []
-    for answer in ("The incumbent serves now.", "Bread needs salt."):
-        text = f"Question: Who serves?\nReference: the incumbent serves now\nAnswer: {answer}"
-        reply = await endpoint.chat(ask(text, "verdict", score={"type": "number"}))
-        scores.append(read_json(reply.text, "stop"))
-    assert scores == [{"score": 10}, {"score": 0}]
+    verdict = await LlmJudge(endpoint).judge(exam(answer, reference))
+    assert isinstance(verdict, Verdict)
+    assert verdict.score == score
     await endpoint.close()
 
 

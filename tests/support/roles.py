@@ -12,6 +12,8 @@ _FRAGMENT = re.compile(r"(?m)^\s*\[(\d+)\]")
 _SECTION = re.compile(
     r"(?im)^\W*(question|reference|answer|fragments?|context|sources)\b[^\n:>]*:?"
 )
+_FENCED = re.compile(r"(?m)^==\w+== (\w+)[^\n]*$")
+"""How the model judge's paper marks its sections."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "object": dict,
@@ -68,9 +70,7 @@ def read(call: Call) -> str:
 
 def judge(call: Call) -> str:
     """Score the answer by the share of the reference's and question's words that it has."""
-    parts = _sections(call.user)
-    wanted = _words(parts.get("reference", "") or parts.get("question", call.user))
-    shared = len(wanted & _words(parts.get("answer", call.user))) / max(1, len(wanted))
+    shared = _agreement(_sections(call.user))
 
     def hint(key: str, schema: dict[str, Any]) -> Any:
         if schema.get("type") in ("number", "integer"):
@@ -181,20 +181,31 @@ def _fits(value: Any, schema: dict[str, Any]) -> bool:
     return value in schema.get("enum", [value]) and (kind is None or isinstance(value, kind))
 
 
+def _agreement(parts: dict[str, str]) -> float:
+    """Share of the wanted words that the answer has; a refusal is right where nothing is known."""
+    answer, reference = parts.get("answer", ""), parts.get("reference", "")
+    if "only a refusal is right" in reference:
+        return float("[" not in answer)
+    known = bool(reference) and not reference.startswith("(none")
+    wanted = _words(reference if known else parts.get("question", ""))
+    return len(wanted & _words(answer)) / max(1, len(wanted))
+
+
 def _best_sentence(prompt: str) -> tuple[int, int, str]:
     """Give (words shared with the question, number of the fragment, sentence)."""
     asked = _words(prompt.rpartition("Question:")[2])
     found: list[tuple[int, int, str]] = []
     for number, body in _parts(_FRAGMENT, prompt):
-        own = body.partition("Question:")[0]
-        for sentence in filter(None, map(str.strip, _SENTENCE_END.split(own))):
+        heading, _line_end, text = body.partition("Question:")[0].strip().partition("\n")
+        for sentence in filter(None, map(str.strip, _SENTENCE_END.split(text or heading))):
             found.append((len(asked & _words(sentence)), int(number), sentence))
     return max(found, key=lambda item: item[0], default=(0, 1, "The sources are silent."))
 
 
 def _sections(prompt: str) -> dict[str, str]:
     """Cut a prompt at lines that begin with the name of a part."""
-    return {name.lower(): body for name, body in _parts(_SECTION, prompt)}
+    mark = _FENCED if _FENCED.search(prompt) else _SECTION
+    return {name.lower(): body.strip() for name, body in _parts(mark, prompt)}
 
 
 def _parts(mark: re.Pattern[str], prompt: str) -> list[tuple[str, str]]:
