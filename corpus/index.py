@@ -11,7 +11,7 @@ from corpus.load import SourceText
 from kit.language import detect_language
 from kit.stemming import term_languages, terms
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 """Part of each document's hash: with another way of cutting or stemming, all are taken anew."""
 
 
@@ -63,8 +63,10 @@ def passage_of(title: str, heading_path: Sequence[str], chunk: str) -> str:
 
 
 def _index_piece(piece: Piece, title: str, language: str) -> IndexedChunk:
+    """Count a chunk's terms, those of its document's title once more (decision 0011)."""
     passage = passage_of(title, piece.heading_path, piece.text)
-    counts = Counter(terms(passage, term_languages([language])))
+    languages = term_languages([language])
+    counts = Counter(terms(passage, languages) + terms(title, languages))
     return IndexedChunk(piece, hash_text(passage), counts)
 
 

@@ -1,7 +1,7 @@
 """How two rankings become one."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T", bound=Hashable)
@@ -19,18 +19,3 @@ def fuse(rankings: Sequence[tuple[float, Sequence[T]]], k: int) -> dict[T, float
         for rank, item in enumerate(items, start=1):
             scores[item] += weight / (k + rank)
     return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
-
-
-def lift_by_group(
-    scores: Mapping[T, float], group: Mapping[T, Hashable], share: float
-) -> dict[T, float]:
-    """Add to each item `share` of what the other items of its group score; best first.
-
-    A document of which several fragments fit the question is likelier the right one than a
-    document with one such fragment.
-    """
-    totals: dict[Hashable, float] = defaultdict(float)
-    for item, score in scores.items():
-        totals[group[item]] += score
-    lifted = {item: score + share * (totals[group[item]] - score) for item, score in scores.items()}
-    return dict(sorted(lifted.items(), key=lambda pair: -pair[1]))

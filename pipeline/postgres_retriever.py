@@ -20,11 +20,9 @@ from kit.stemming import term_languages, terms
 from models.contract import Chunk, Offsets, RetrievalResult, RetrievalUsage
 from models.tables import EmbeddingCache
 from pipeline import retrieval_sql as sql
-from pipeline.fusion import fuse, lift_by_group
+from pipeline.fusion import fuse
 from pipeline.ports import RetrievalQuery, Scope
 
-DOCUMENT_SHARE = 0.1
-"""How much of the evidence for the rest of its document a fragment is given (decision 0011)."""
 EXACT_UP_TO = 10_000
 """Chunks of a corpus up to which all vectors are compared; above, the HNSW index is asked."""
 REMEMBERED_QUESTIONS = 4_096
@@ -39,7 +37,8 @@ class _Corpus:
     chunk_count: int
     average_length: float
     languages: frozenset[str]
-    has_vectors: bool
+    coverage: float
+    """Share of the chunks that have a vector."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,6 @@ class _Search:
         return values
 
 
-@dataclass(frozen=True)
-class _Hit:
-    chunk_id: UUID
-    document_id: UUID
-
-
 class PostgresRetriever:
     """Finds fragments by meaning and by words; without vectors yet, by words alone."""
 
@@ -82,6 +75,7 @@ class PostgresRetriever:
         self._db = db
         self._embedder = embedder
         self._exact_up_to = exact_up_to
+        self._complete: dict[UUID, int] = {}
         self._vectors: OrderedDict[tuple[UUID, str], Vector] = OrderedDict()
 
     async def retrieve(self, scope: Scope, query: RetrievalQuery) -> RetrievalResult:
@@ -94,14 +88,34 @@ class PostgresRetriever:
         if query.limit < 1 or scope.settings.source_ids == ():
             return _result(scope, query, ())
         async with self._db.transaction(scope.tenant_id) as tx:
-            corpus = await _load_corpus(tx, scope, self._embedder.name)
-        vector = await self._question_vector(scope, query.text) if corpus.has_vectors else None
+            corpus = await self._load_corpus(tx, scope)
+        vector = await self._question_vector(scope, query.text) if corpus.coverage else None
         async with self._db.transaction(scope.tenant_id) as tx:
             exact = corpus.chunk_count <= self._exact_up_to
             search = _Search(scope, query, corpus, vector, self._embedder.name, exact)
             scores = await _search(tx, search)
             chunks = await _load_chunks(tx, scores, vector, self._embedder.name)
         return _result(scope, query, chunks)
+
+    async def _load_corpus(self, tx: AsyncSession, scope: Scope) -> _Corpus:
+        """Read the counters; once a version has a vector for each chunk, none is counted again."""
+        values = {
+            "corpus": scope.corpus_id,
+            "model": self._embedder.name,
+            "complete": self._complete.get(scope.corpus_id, -1),
+        }
+        row = (await tx.execute(text(sql.CORPUS), values)).one_or_none()
+        if row is None:
+            raise NotFound(f"the corpus {scope.corpus!r} is gone")
+        if row.vector_count == row.chunk_count:
+            self._complete[scope.corpus_id] = row.version
+        chunks = max(1, row.chunk_count)
+        return _Corpus(
+            chunk_count=row.chunk_count,
+            average_length=row.term_count / chunks or 1.0,
+            languages=frozenset(row.languages),
+            coverage=row.vector_count / chunks,
+        )
 
     async def _question_vector(self, scope: Scope, question: str) -> Vector:
         """The vector of a question: from memory, from the cache table, or computed and kept."""
@@ -137,28 +151,21 @@ class PostgresRetriever:
             await tx.execute(row.on_conflict_do_nothing())
 
 
-async def _load_corpus(tx: AsyncSession, scope: Scope, model: str) -> _Corpus:
-    found = await tx.execute(text(sql.CORPUS), {"corpus": scope.corpus_id, "model": model})
-    row = found.one_or_none()
-    if row is None:
-        raise NotFound(f"the corpus {scope.corpus!r} is gone")
-    average = row.term_count / row.chunk_count if row.chunk_count else 1.0
-    return _Corpus(row.chunk_count, average or 1.0, frozenset(row.languages), row.has_vectors)
-
-
 async def _search(tx: AsyncSession, asked: _Search) -> dict[UUID, float]:
-    """Ask both legs and fuse them: chunk id -> score, the `limit` best, best first."""
+    """Ask both legs and fuse them: chunk id -> score, the `limit` best, best first.
+
+    While vectors are still being computed their leg counts by the share that is there: a chunk
+    that has none could not have been put up by it.
+    """
     settings = asked.scope.settings
-    legs = [
-        (settings.vector_weight, await _vector_leg(tx, asked)),
-        (settings.lexical_weight, await _lexical_leg(tx, asked)),
-    ]
-    scores = fuse(legs, settings.rrf_k)
-    lifted = lift_by_group(scores, {hit: hit.document_id for hit in scores}, DOCUMENT_SHARE)
-    return {hit.chunk_id: score for hit, score in list(lifted.items())[: asked.query.limit]}
+    by_meaning = await _vector_leg(tx, asked)
+    by_words = await _lexical_leg(tx, asked)
+    weight = settings.vector_weight * asked.corpus.coverage
+    scores = fuse([(weight, by_meaning), (settings.lexical_weight, by_words)], settings.rrf_k)
+    return dict(list(scores.items())[: asked.query.limit])
 
 
-async def _vector_leg(tx: AsyncSession, asked: _Search) -> list[_Hit]:
+async def _vector_leg(tx: AsyncSession, asked: _Search) -> list[UUID]:
     settings, vector = asked.scope.settings, asked.vector
     if vector is None or not settings.vector_weight:
         return []
@@ -168,10 +175,10 @@ async def _vector_leg(tx: AsyncSession, asked: _Search) -> list[_Hit]:
     values = asked.values | {"model": asked.model, "vector": _literal(vector)}
     rows = await tx.execute(text(statement), values)
     nearest = sorted(rows, key=lambda row: (row.distance, row.chunk_id))
-    return [_Hit(row.chunk_id, row.document_id) for row in nearest]
+    return [row.chunk_id for row in nearest]
 
 
-async def _lexical_leg(tx: AsyncSession, asked: _Search) -> list[_Hit]:
+async def _lexical_leg(tx: AsyncSession, asked: _Search) -> list[UUID]:
     settings, corpus = asked.scope.settings, asked.corpus
     languages = term_languages(corpus.languages | {asked.query.language})
     found = list(dict.fromkeys(terms(asked.query.text, languages)))
@@ -183,7 +190,7 @@ async def _lexical_leg(tx: AsyncSession, asked: _Search) -> list[_Hit]:
         "average_length": corpus.average_length,
     }
     rows = await tx.execute(text(sql.lexical_leg(settings)), values)
-    return [_Hit(row.chunk_id, row.document_id) for row in rows]
+    return [row.chunk_id for row in rows]
 
 
 async def _load_chunks(

@@ -2,15 +2,16 @@
 
 from models.profile import ProfileSettings
 
-K1 = 1.5
-B = 0.6
+K1 = 2.0
+B = 0.75
 """BM25's saturation of repeated terms and weight of length, inside the ranges that Robertson &
 Zaragoza (2009, section 3.5) give, 1.2 < k1 < 2 and 0.5 < b < 0.8; measured in decision 0011."""
 
 CORPUS = """
-select chunk_count, term_count, languages,
-       exists (select from chunk_vector v where v.corpus_id = corpus.id and v.model = :model)
-           as has_vectors
+select version, chunk_count, term_count, languages,
+       case when version = :complete then chunk_count else (
+           select count(*) from chunk_vector v where v.corpus_id = corpus.id and v.model = :model
+       ) end as vector_count
 from corpus where id = :corpus
 """
 
@@ -35,16 +36,16 @@ ranked as (
     ) as score
     from hit join weight using (term) group by hit.chunk_id
 )
-select ranked.chunk_id, c.document_id, ranked.score
-from ranked join chunk c on c.id = ranked.chunk_id {join}
-where true {filter}
+select ranked.chunk_id, ranked.score
+from ranked {join}
+{filter}
 order by ranked.score desc, ranked.chunk_id limit :candidates
 """
 """BM25 (Robertson & Zaragoza 2009, equation 3.15) with the idf that is never negative."""
 
 _VECTOR = """
-select v.chunk_id, c.document_id, {distance} as distance
-from chunk_vector v join chunk c on c.id = v.chunk_id {join}
+select v.chunk_id, {distance} as distance
+from chunk_vector v {join}
 where v.corpus_id = :corpus and v.model = :model
     and vector_dims(v.embedding) = {size} {filter}
 order by {order} limit :candidates
@@ -68,7 +69,9 @@ where c.id = any(:ids)
 
 def lexical_leg(settings: ProfileSettings) -> str:
     """BM25 over the postings of a corpus. Takes corpus, terms, chunk_count, average_length."""
-    return _LEXICAL.format(k1=K1, b=B, join=_join(settings), filter=_filter(settings))
+    return _LEXICAL.format(
+        k1=K1, b=B, join=_join("ranked", settings), filter=_filter("where true", settings)
+    )
 
 
 def vector_leg(settings: ProfileSettings, size: int, *, exact: bool) -> str:
@@ -81,8 +84,8 @@ def vector_leg(settings: ProfileSettings, size: int, *, exact: bool) -> str:
         size=int(size),
         distance=distance,
         order=f"{distance} + 0" if exact else distance,
-        join=_join(settings),
-        filter=_filter(settings),
+        join=_join("v", settings),
+        filter=_filter("", settings),
     )
 
 
@@ -92,14 +95,15 @@ def chunks(*, with_similarity: bool) -> str:
     return _CHUNKS.format(similarity=similarity)
 
 
-def _join(settings: ProfileSettings) -> str:
+def _join(found: str, settings: ProfileSettings) -> str:
+    """The documents that filters ask about; without a filter they are not touched."""
     if settings.source_ids is None and settings.metadata is None:
         return ""
-    return "join document d on d.id = c.document_id"
+    return f"join chunk c on c.id = {found}.chunk_id join document d on d.id = c.document_id"
 
 
-def _filter(settings: ProfileSettings) -> str:
-    conditions = []
+def _filter(start: str, settings: ProfileSettings) -> str:
+    conditions = [start]
     if settings.source_ids is not None:
         conditions.append("and d.source_id = any(:source_ids)")
     if settings.metadata is not None:

@@ -75,6 +75,18 @@ async def test_vectors_join_and_say_how_similar(db: Database, scope: Scope) -> N
     assert similarities[0] == max(s for s in similarities if s is not None)
 
 
+async def test_a_few_vectors_do_not_outvote_the_words(
+    db: Database, scope: Scope, tmp_path: Path
+) -> None:
+    await embed(db, scope.corpus_id)
+    for name in ("owls", "bats", "rats"):
+        (tmp_path / f"{name}.md").write_text(f"# {name}\n\nThe {name} hunt at night.\n")
+    await ingest_folder(db, DEFAULT_TENANT, tmp_path, "animals", silent)
+    result = await ask(db, scope, "Do owls hunt at night?")
+    assert sources(result)[0] == "owls.md"
+    assert result.chunks[0].similarity is None
+
+
 async def test_a_fragment_tells_where_it_stands(db: Database, scope: Scope) -> None:
     chunk = (await ask(db, scope, "purrs")).chunks[0]
     assert (chunk.title, chunk.heading_path, chunk.language) == ("Cats", ("Cats",), "en")
