@@ -9,10 +9,11 @@ from kit.marks import Claim, find_marks
 from kit.refusals import is_refusal
 from kit.vector_memory import VectorMemory
 
-FAR, NEAR = 0.80, 0.91
-"""Cosines of a claim with question + reference that count as 0 and as 1 (decision 0031)."""
+FAR, NEAR = 0.84, 0.95
+"""What counts as 0 and 1 of 2 cos(question + reference, claim) - cos(question, claim): a claim
+that only repeats the matter of the question is as near to the question alone (decision 0031)."""
 FAR_FROM_QUESTION, NEAR_QUESTION = 0.80, 0.90
-"""The same against the question alone, where there is no reference."""
+"""The same of cos(question, claim), where there is no reference."""
 NEIGHBOURS = 8
 """So many claims are compared by meaning; what stands behind them counts as far."""
 
@@ -57,16 +58,16 @@ class BuiltinJudge:
         return None
 
     async def _measure_nearness(self, exam: Exam, claims: tuple[Claim, ...]) -> tuple[float, ...]:
-        reference = exam.reference.answer
-        texts = [claim.text for claim in claims[:NEIGHBOURS]]
-        if reference:
-            wanted = await self._embedder.embed_passages([f"{exam.question} {reference}"])
-            far, near = FAR, NEAR
+        """For each claim 0-1; those behind the first few count as far."""
+        said = await self._embedder.embed_passages([claim.text for claim in claims[:NEIGHBOURS]])
+        if exam.reference.answer:
+            wanted = [f"{exam.question} {exam.reference.answer}", exam.question]
+            both, question = await self._embedder.embed_passages(wanted)
+            raw, far, near = said @ (2 * both - question), FAR, NEAR
         else:
-            wanted = await self._embedder.embed_queries([exam.question])
-            far, near = FAR_FROM_QUESTION, NEAR_QUESTION
-        cosines = await self._embedder.embed_passages(texts) @ wanted[0]
-        nearness = [min(1.0, max(0.0, (float(c) - far) / (near - far))) for c in cosines]
+            asked = await self._embedder.embed_queries([exam.question])
+            raw, far, near = said @ asked[0], FAR_FROM_QUESTION, NEAR_QUESTION
+        nearness = [min(1.0, max(0.0, (float(c) - far) / (near - far))) for c in raw]
         return (*nearness, *[0.0] * (len(claims) - len(nearness)))
 
     def _flat(self, scores: tuple[float, ...], reason: str) -> Verdict:

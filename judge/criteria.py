@@ -1,6 +1,7 @@
 """The four criteria of the built-in judge: each from measures to evidence, reason and score."""
 
 import math
+from collections.abc import Sequence
 
 from judge.measures import Measures
 from judge.verdict import CriterionVerdict
@@ -41,12 +42,15 @@ def judge_precision(measures: Measures) -> CriterionVerdict:
     if not measures.exam.chunks:
         return _verdict(0, "there were no fragments, so the answer is invented", ())
     worth = [
-        (0.2 + 0.8 * near) if backed else 0.1 * near
-        for backed, near in zip(measures.supported, measures.nearness, strict=True)
+        _worth(backed, known, near)
+        for backed, known, near in zip(
+            measures.supported, measures.numbers_known, measures.nearness, strict=True
+        )
     ]
     share = _mean(worth)
     bare = [c.text for c, ok in zip(measures.claims, measures.supported, strict=True) if not ok]
-    reason = f"{len(bare)} of {len(measures.claims)} claims stand in no fragment"
+    reason = f"{len(measures.claims) - len(bare)} of {len(measures.claims)} claims are supported"
+    reason += f", {_mean(measures.nearness):.0%} near in meaning"
     if measures.contradiction:
         share *= 0.3
         reason += "; it contradicts the reference"
@@ -86,6 +90,14 @@ def judge_concision(measures: Measures, completeness: float) -> CriterionVerdict
     return _verdict(score / 10, reason, ())
 
 
+def _worth(backed: bool, numbers_known: bool, near: float) -> float:
+    """What one claim is worth, 0-1: told in other words it may still be right, but not if it
+    brings a number that stands nowhere."""
+    if backed:
+        return 0.2 + 0.8 * near
+    return (0.6 if numbers_known else 0.1) * near
+
+
 def _completeness_reason(measures: Measures) -> str:
     of = "reference" if measures.exam.reference.answer else "question"
     reason = (
@@ -109,5 +121,5 @@ def _verdict(share: float, reason: str, evidence: tuple[str, ...]) -> CriterionV
     return CriterionVerdict(evidence=quotes, reason=reason, score=score)
 
 
-def _mean(values: tuple[bool, ...] | list[float]) -> float:
+def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0

@@ -84,6 +84,12 @@ class Measures:
         )
 
     @cached_property
+    def numbers_known(self) -> tuple[bool, ...]:
+        """For each claim, whether all its numbers stand in fragments, reference or question."""
+        known = self.evidence.numbers | numbers_in(self.exam.question)
+        return tuple(numbers_in(claim.text) <= known for claim in self.claims)
+
+    @cached_property
     def recall(self) -> float:
         """The weighted share of what was wanted that the telling claims bring."""
         brought = frozenset[str]().union(*(self.claim_bags[at] for at in self.telling))
@@ -95,9 +101,9 @@ class Measures:
 
     @cached_property
     def numbers_wanted(self) -> frozenset[str]:
+        """The figures of the reference that the question does not give away."""
         reference = self.exam.reference.answer or ""
-        numbers = numbers_in(reference) | spelled_numbers(reference)
-        return numbers - numbers_in(self.exam.question) - spelled_numbers(self.exam.question)
+        return numbers_in(reference) - numbers_in(self.exam.question)
 
     @cached_property
     def numbers_missed(self) -> frozenset[str]:

@@ -21,6 +21,11 @@ class Evidence:
         units = (unit.text for text, code in texts for unit in split_units(text, code))
         self.weights = Weights(bag_of(unit, self.languages) for unit in units)
 
+    @property
+    def numbers(self) -> frozenset[str]:
+        """All numbers of all texts."""
+        return frozenset().union(*self._numbers)
+
     def share(self, claim: str, among: Iterable[int]) -> float:
         """The greatest weighted share of the claim's stems that one of the texts holds, 0-1.
 

@@ -14,7 +14,7 @@ from pipeline.quotes import Quote, find_quotes, is_covered
 
 CHARS_PER_TOKEN = 4
 MOST_QUOTES = {"concise": 1, "adaptive": 3, "comprehensive": 8}
-KEEP_FROM = {"concise": 0.0, "adaptive": 0.8, "comprehensive": 0.35}
+KEEP_FROM = {"concise": 0.0, "adaptive": 0.65, "comprehensive": 0.35}
 """The share of the best quote's score that a further quote must reach, by verbosity."""
 KEY_POINTS = 3
 KEY_POINT_CHARS = 160
