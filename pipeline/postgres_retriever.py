@@ -37,8 +37,7 @@ class _Corpus:
     chunk_count: int
     average_length: float
     languages: frozenset[str]
-    coverage: float
-    """Share of the chunks that have a vector."""
+    vector_count: int
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class PostgresRetriever:
             return _result(scope, query, ())
         async with self._db.transaction(scope.tenant_id) as tx:
             corpus = await self._load_corpus(tx, scope)
-        vector = await self._question_vector(scope, query.text) if corpus.coverage else None
+        vector = await self._question_vector(scope, query.text) if corpus.vector_count else None
         async with self._db.transaction(scope.tenant_id) as tx:
             exact = corpus.chunk_count <= self._exact_up_to
             search = _Search(scope, query, corpus, vector, self._embedder.name, exact)
@@ -109,12 +108,11 @@ class PostgresRetriever:
             raise NotFound(f"the corpus {scope.corpus!r} is gone")
         if row.vector_count == row.chunk_count:
             self._complete[scope.corpus_id] = row.version
-        chunks = max(1, row.chunk_count)
         return _Corpus(
             chunk_count=row.chunk_count,
-            average_length=row.term_count / chunks or 1.0,
+            average_length=row.term_count / max(1, row.chunk_count) or 1.0,
             languages=frozenset(row.languages),
-            coverage=row.vector_count / chunks,
+            vector_count=row.vector_count,
         )
 
     async def _question_vector(self, scope: Scope, question: str) -> Vector:
@@ -154,15 +152,26 @@ class PostgresRetriever:
 async def _search(tx: AsyncSession, asked: _Search) -> dict[UUID, float]:
     """Ask both legs and fuse them: chunk id -> score, the `limit` best, best first.
 
-    While vectors are still being computed their leg counts by the share that is there: a chunk
-    that has none could not have been put up by it.
+    While vectors are still being computed, a chunk that has none yet is taken to rank by
+    meaning as it does by words: else the few that have one would outvote it.
     """
     settings = asked.scope.settings
     by_meaning = await _vector_leg(tx, asked)
     by_words = await _lexical_leg(tx, asked)
-    weight = settings.vector_weight * asked.corpus.coverage
-    scores = fuse([(weight, by_meaning), (settings.lexical_weight, by_words)], settings.rrf_k)
-    return dict(list(scores.items())[: asked.query.limit])
+    legs = [(settings.vector_weight, by_meaning), (settings.lexical_weight, by_words)]
+    scores = fuse(legs, settings.rrf_k)
+    if by_meaning and asked.corpus.vector_count < asked.corpus.chunk_count:
+        waiting = set(await _without_vector(tx, asked, by_words))
+        for rank, chunk_id in enumerate(by_words, start=1):
+            if chunk_id in waiting:
+                scores[chunk_id] += settings.vector_weight / (settings.rrf_k + rank)
+    best = sorted(scores, key=lambda chunk_id: -scores[chunk_id])[: asked.query.limit]
+    return {chunk_id: scores[chunk_id] for chunk_id in best}
+
+
+async def _without_vector(tx: AsyncSession, asked: _Search, ids: list[UUID]) -> list[UUID]:
+    rows = await tx.scalars(text(sql.WITHOUT_VECTOR), {"ids": ids, "model": asked.model})
+    return list(rows)
 
 
 async def _vector_leg(tx: AsyncSession, asked: _Search) -> list[UUID]:

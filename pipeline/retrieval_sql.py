@@ -20,6 +20,11 @@ select set_config('hnsw.iterative_scan', 'relaxed_order', true),
        set_config('hnsw.ef_search', :ef_search, true)
 """
 
+WITHOUT_VECTOR = """
+select id from unnest(cast(:ids as uuid[])) as id
+where not exists (select from chunk_vector v where v.chunk_id = id and v.model = :model)
+"""
+
 _LEXICAL = """
 with hit as (
     select p.term, p.chunk_id, p.tf, p.length from posting p
