@@ -33,6 +33,11 @@ class Ports:
             "embedder": self.embedder,
         }
 
+    @property
+    def inert_genes(self) -> frozenset[str]:
+        """Patterns over `layer.path` of genes that cannot change an answer of these parts."""
+        return self.reader.inert_genes | self.classifier.inert_genes
+
 
 def assemble(ports: Ports) -> tuple[Step, ...]:
     """Give the steps: what they do with a question is in the genomes that its state carries."""

@@ -44,6 +44,11 @@ class Classifier(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def inert_genes(self) -> frozenset[str]:
+        """Genes that cannot change what this classifier says, as `layer.path` patterns."""
+        ...
+
     async def classify(self, question: str, genome: RoutingGenome) -> QueryType: ...
 
 

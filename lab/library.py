@@ -1,0 +1,81 @@
+"""How documents and questions come into the lab: text at once, vectors as they are computed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+from accounts.profiles import create_profile
+from corpus.beir import import_beir
+from corpus.calibrate import calibrate
+from corpus.ingest import IngestReport, ingest_folder
+from corpus.questions import import_questions
+from corpus.vectors import embed_pending
+from lab.wiring import Lab
+from pipeline.postgres_retriever import PostgresRetriever
+from pipeline.scope import load_scope
+
+Progress = Callable[[str, int, int], None]
+"""(what, done, total)"""
+
+HANDBOOK = Path(__file__).resolve().parent.parent / "handbook"
+HANDBOOK_CORPUS = "handbook"
+
+
+def no_progress(what: str, done: int, total: int) -> None:
+    """Report to nobody."""
+
+
+async def take_folder(
+    lab: Lab, tenant: UUID, folder: Path, corpus: str, progress: Progress
+) -> IngestReport:
+    """Ingest Markdown and text files into a corpus that a profile of its name serves."""
+    report = await ingest_folder(lab.db, tenant, folder, corpus, _of(progress, "documents"))
+    await _serve(lab, tenant, report, corpus)
+    return report
+
+
+async def take_beir(
+    lab: Lab, tenant: UUID, folder: Path, corpus: str, progress: Progress
+) -> IngestReport:
+    """Import a BEIR folder, documents and questions, into a corpus that a profile serves."""
+    report = await import_beir(lab.db, tenant, folder, corpus, _of(progress, "documents"))
+    await _serve(lab, tenant, report, corpus)
+    return report
+
+
+async def take_handbook(lab: Lab, tenant: UUID, progress: Progress = no_progress) -> int:
+    """Bring Genoma's own handbook with its questions in; give the number of chunks written.
+
+    The profiles `default` and `tutorial` serve it.
+    """
+    report = await take_folder(lab, tenant, HANDBOOK, HANDBOOK_CORPUS, progress)
+    await import_questions(lab.db, tenant, HANDBOOK_CORPUS, HANDBOOK)
+    async with lab.db.transaction(tenant) as tx:
+        assert report.corpus_id is not None
+        for name in ("default", "tutorial"):
+            await create_profile(tx, tenant, name, report.corpus_id)
+    return report.chunks
+
+
+async def complete_corpus(
+    lab: Lab, tenant: UUID, profile: str, progress: Progress = no_progress
+) -> None:
+    """Compute the vectors that are missing, then the similarity under which nothing is answered."""
+    async with lab.db.transaction(tenant) as tx:
+        scope = await load_scope(tx, tenant, profile)
+    done = await embed_pending(
+        lab.db, lab.embedder, tenant, scope.corpus_id, _of(progress, "vectors")
+    )
+    if done:
+        retriever = PostgresRetriever(lab.db, lab.embedder)
+        await calibrate(lab.db, retriever, scope, _of(progress, "calibration"))
+
+
+async def _serve(lab: Lab, tenant: UUID, report: IngestReport, name: str) -> None:
+    assert report.corpus_id is not None
+    async with lab.db.transaction(tenant) as tx:
+        await create_profile(tx, tenant, name, report.corpus_id)
+
+
+def _of(progress: Progress, what: str) -> Callable[[int, int], None]:
+    return lambda done, total: progress(what, done, total)

@@ -1,0 +1,153 @@
+"""The composition root: settings in, running parts out. Every object is made here, once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from evolution.paid import PaidChat
+from evolution.parts import CycleParts
+from evolution.session import SEARCH_LIMIT, DirectToolSession
+from judge.builtin_judge import BuiltinJudge
+from judge.llm_judge import LlmJudge
+from judge.port import Judge
+from kit.chat import ChatModel
+from kit.clock import SystemClock
+from kit.db import Database, make_engine
+from kit.embedding import Embedder
+from kit.language import detect_language
+from kit.settings import Settings
+from kit.vector_memory import VectorMemory
+from lab.database import DatabaseUrls, open_database
+from lab.models import ChatModels, make_chat_models, make_embedder
+from models.contract import Chunk, Turn
+from models.genome import GenomeSet
+from models.tables import Cycle, Profile
+from pipeline.active import ActiveGenomes
+from pipeline.ask import ask
+from pipeline.assemble import Ports, assemble
+from pipeline.cache import MemoryAnswerCache, PostgresAnswerCache
+from pipeline.extractive_reader import ExtractiveReader
+from pipeline.keyword_classifier import KeywordClassifier
+from pipeline.llm_classifier import LlmClassifier
+from pipeline.llm_reader import LlmReader
+from pipeline.ports import RetrievalQuery, Scope
+from pipeline.postgres_retriever import PostgresRetriever
+from pipeline.scope import load_scope
+from pipeline.state import State
+from pipeline.traces import Origin, record_answer
+
+
+@dataclass(frozen=True)
+class Lab:
+    """What every process of the lab has in common."""
+
+    settings: Settings
+    urls: DatabaseUrls
+    db: Database
+    clock: SystemClock
+    chat: ChatModels
+    embedder: Embedder
+    active: ActiveGenomes
+
+    async def close(self) -> None:
+        await self.db.close()
+
+
+def open_lab(settings: Settings) -> Lab:
+    """Open the database and make what all processes need. Raises Misconfigured."""
+    chat = make_chat_models(settings)
+    urls = open_database(settings)
+    db = Database(make_engine(urls.service))
+    embedder = VectorMemory(make_embedder(settings))
+    return Lab(settings, urls, db, SystemClock(), chat, embedder, ActiveGenomes())
+
+
+def make_ports(lab: Lab, chat: ChatModels, *, cached: bool) -> Ports:
+    """Make the parts of a pipeline; where no model is named, the built-in part serves."""
+    return Ports(
+        retriever=PostgresRetriever(lab.db, lab.embedder),
+        classifier=LlmClassifier(chat.router) if chat.router else KeywordClassifier(),
+        reader=LlmReader(chat.reader) if chat.reader else ExtractiveReader(lab.embedder),
+        embedder=lab.embedder.name,
+        cache=PostgresAnswerCache(lab.db, lab.clock) if cached else None,
+    )
+
+
+def make_judge(lab: Lab, model: ChatModel | None) -> Judge:
+    return LlmJudge(model) if model else BuiltinJudge(lab.embedder)
+
+
+def model_names(lab: Lab) -> dict[str, str]:
+    """Role -> who plays it, as plans and approvals are bound to it."""
+    names = make_ports(lab, lab.chat, cached=False).models
+    judge = make_judge(lab, lab.chat.judge).version
+    mutator = lab.chat.mutator.name if lab.chat.mutator else "built-in typed operators"
+    return {**names, "judge": judge, "mutator": mutator}
+
+
+class Asker:
+    """Answers live questions under the active genomes, and records what happened."""
+
+    def __init__(self, lab: Lab, *, origin: Origin) -> None:
+        self._lab = lab
+        self._origin = origin
+        # What a playground answers must never become evidence: it has no cache to write into.
+        self._steps = assemble(make_ports(lab, lab.chat, cached=origin == "live"))
+
+    async def ask(
+        self, tenant: UUID, profile: str, question: str, history: Sequence[Turn] = ()
+    ) -> State:
+        """Answer and commit trace and ledger. Raises NotFound, BadInput, ProviderError."""
+        snapshot = self._lab.active.snapshot
+        async with self._lab.db.transaction(tenant) as tx:
+            scope = await load_scope(tx, tenant, profile)
+        genomes = snapshot.genomes_for(scope.domain)
+        state = await ask(question, history, scope, genomes, self._steps)
+        async with self._lab.db.transaction(tenant) as tx:
+            await record_answer(tx, state, self._origin)
+        return state
+
+
+async def make_cycle_parts(lab: Lab, tenant: UUID, cycle_id: UUID) -> CycleParts:
+    """Make the parts of one cycle: the same pipeline as live, its model calls paid and stored."""
+    async with lab.db.transaction(tenant) as tx:
+        cycle = await tx.get_one(Cycle, cycle_id)
+        profile = await tx.get_one(Profile, cycle.profile_id)
+        scope = await load_scope(tx, tenant, profile.name)
+    chat = _paid(lab)
+    ports = make_ports(lab, chat, cached=False)
+    steps = assemble(ports)
+
+    async def answer(question: str, genomes: GenomeSet) -> State:
+        return await ask(question, (), scope, genomes, steps)
+
+    async def search(question: str) -> tuple[Chunk, ...]:
+        return await _search(ports, scope, question)
+
+    return CycleParts(
+        db=lab.db,
+        clock=lab.clock,
+        tenant=tenant,
+        scope=scope,
+        answer=answer,
+        judge=make_judge(lab, chat.judge),
+        mutator=chat.mutator,
+        session=DirectToolSession(search, answer),
+        private_cache=lambda: MemoryAnswerCache(lab.clock),
+        inert_genes=ports.inert_genes,
+        models=model_names(lab),
+        concurrency=lab.settings.concurrency,
+    )
+
+
+def _paid(lab: Lab) -> ChatModels:
+    def pay(model: ChatModel | None) -> ChatModel | None:
+        return PaidChat(model, lab.db) if model else None
+
+    chat = lab.chat
+    return ChatModels(pay(chat.reader), pay(chat.router), pay(chat.judge), pay(chat.mutator))
+
+
+async def _search(ports: Ports, scope: Scope, question: str) -> tuple[Chunk, ...]:
+    query = RetrievalQuery(uuid4(), question, detect_language(question), SEARCH_LIMIT)
+    return (await ports.retriever.retrieve(scope, query)).chunks
