@@ -61,7 +61,7 @@ async def use_setup_link(
     name = _checked_name(name)
     _check_password(password)
     hashed = await asyncio.to_thread(PasswordHasher().hash, password)
-    made = await tx.scalar(
+    made: AdminUser | None = await tx.scalar(
         insert(AdminUser)
         .values(name=name, password_hash=hashed, created_at=clock.now())
         .on_conflict_do_nothing(index_elements=["name"])

@@ -76,6 +76,7 @@ def _filters(parts: AdminParts) -> dict[str, Any]:
         "number": words.number,
         "span": words.span,
         "plural": words.plural,
+        "sentence_case": words.sentence_case,
         "gene_value": words.gene_value,
         "status_kind": words.status_kind,
         "status_word": words.status_word,

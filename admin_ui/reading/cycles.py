@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -14,7 +15,7 @@ from evolution.shapes import CandidateProgress, CyclePlan, CycleProgress, CycleR
 from kit.errors import NotFound
 from models.diff import GeneChange, changed_genes
 from models.genome import Genome, short_name
-from models.tables import Approval, Cycle, EvolutionGenome
+from models.tables import Approval, ApprovalDecision, Cycle, EvolutionGenome
 from models.upgrade import load_genome
 
 ENDED = ("done", "failed")
@@ -40,6 +41,8 @@ class CycleView:
     runners: tuple[Runner, ...]
     """Best first; the incumbent is among them once it was answered."""
     approval_id: UUID | None
+    verdict: str | None
+    """What became of the promoted genome; None where none was promoted."""
 
     @property
     def is_over(self) -> bool:
@@ -54,7 +57,7 @@ class CycleView:
         """Names this state: it changes whenever the page would."""
         row = self.row
         state = [row.status, row.spent, row.reserved, row.progress, row.result, row.error]
-        text = json.dumps([*state, str(self.approval_id)], sort_keys=True)
+        text = json.dumps([*state, str(self.approval_id), self.verdict], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -91,19 +94,39 @@ async def load_cycle(tx: AsyncSession, cycle_id: UUID) -> CycleView:
         incumbent=await _name_of(tx, plan.incumbent_id) if plan else None,
         runners=_runners(progress, genomes, base),
         approval_id=await tx.scalar(select(Approval.id).filter_by(cycle_id=row.id).limit(1)),
+        verdict=(await load_verdicts(tx, [row])).get(row.id),
     )
 
 
-async def load_latest(tx: AsyncSession) -> tuple[Cycle | None, Cycle | None]:
-    """Give the newest cycle that is not over, and the newest that is."""
-    newest = select(Cycle).order_by(Cycle.created_at.desc(), Cycle.id.desc()).limit(1)
-    running = await tx.scalar(newest.where(Cycle.status.not_in(ENDED)))
-    return running, await tx.scalar(newest.where(Cycle.status.in_(ENDED)))
+async def load_unfinished(tx: AsyncSession) -> tuple[Cycle, ...]:
+    """Give up to five cycles that run or wait for a worker, those that run first."""
+    order = (Cycle.status.desc(), Cycle.created_at, Cycle.id)
+    query = select(Cycle).where(Cycle.status.not_in(ENDED)).order_by(*order).limit(5)
+    return tuple(await tx.scalars(query))
 
 
-def outcome(row: Cycle) -> str:
-    """Say in one word how a cycle stands: its status, or once it is done its outcome."""
-    return str(row.result["outcome"]) if row.status == "done" and row.result else row.status
+async def load_last(tx: AsyncSession) -> Cycle | None:
+    """Give the newest cycle that is over."""
+    order = (Cycle.created_at.desc(), Cycle.id.desc())
+    return await tx.scalar(select(Cycle).where(Cycle.status.in_(ENDED)).order_by(*order).limit(1))
+
+
+async def load_verdicts(tx: AsyncSession, cycles: Iterable[Cycle]) -> dict[UUID, str]:
+    """Say for each cycle that promoted a genome what became of it: a verdict, or `waiting`."""
+    rows = await tx.execute(
+        select(Approval.cycle_id, ApprovalDecision.verdict)
+        .outerjoin(ApprovalDecision, ApprovalDecision.approval_id == Approval.id)
+        .where(Approval.cycle_id.in_([cycle.id for cycle in cycles]))
+    )
+    return {cycle_id: verdict or "waiting" for cycle_id, verdict in rows}
+
+
+def outcome(row: Cycle, verdict: str | None = None) -> str:
+    """Say in one word how a cycle stands: what became of the genome that it promoted, else its
+    own outcome, else its status."""
+    if row.status != "done" or not row.result:
+        return row.status
+    return verdict or str(row.result["outcome"])
 
 
 def sentence(row: Cycle) -> str:
