@@ -12,6 +12,8 @@ CHROMIUM := /usr/bin/chromium
 
 # No interpreter is fetched: Genoma runs on the Python of the machine.
 export UV_PYTHON_DOWNLOADS := never
+# The certificates that the machine trusts count, also behind a company's proxy.
+export UV_SYSTEM_CERTS := true
 # Small models are quicker on one thread each than on all cores at once.
 export OMP_NUM_THREADS ?= 1
 
@@ -74,7 +76,7 @@ sync-dev: $(UV)
 	@test -n "$(PYTHON)" || { echo "Genoma needs Python 3.11 or newer: install python3." >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip' 2>/dev/null || $(call install,python3-venv)
 	@"$(PYTHON)" -m venv .uv
-	@.uv/bin/python -m pip install --quiet uv==$(UV_PIN)
+	@.uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_PIN)
 
 browser:
 	@test -x $(CHROMIUM) || $(call install,chromium)
