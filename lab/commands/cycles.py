@@ -1,0 +1,109 @@
+"""`genoma cycle`: run one and watch it, list them, look at one, go on with one."""
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from lab.terminal import out, run
+
+cycle_app = typer.Typer(help="Cycles of evolution.", no_args_is_help=True)
+
+CycleId = Annotated[str, typer.Argument(help="The cycle's id, or how it begins.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    app.add_typer(cycle_app, name="cycle")
+
+
+@cycle_app.command("run")
+def run_cycle(
+    layer: Annotated[str, typer.Option(help="postprocess, routing or cache_policy.")],
+    domain: Annotated[str, typer.Option(help="Whose genome evolves.")] = "default",
+    budget: Annotated[
+        int | None, typer.Option(help="Judged answers to spend.", show_default="600")
+    ] = None,
+    max_mutations: Annotated[int, typer.Option(help="Candidates at the most.")] = 12,
+    seed: Annotated[
+        int | None, typer.Option(help="Makes the draws repeatable.", show_default="random")
+    ] = None,
+) -> None:
+    """Run one cycle here and watch it. Killed, it goes on with `genoma cycle resume`."""
+    run(_run_new(layer, domain, budget, max_mutations, seed))
+
+
+@cycle_app.command("resume")
+def resume(cycle: CycleId) -> None:
+    """Go on with a cycle that was killed or failed: nothing is paid twice."""
+    run(_resume(cycle))
+
+
+@cycle_app.command("list")
+def list_cycles() -> None:
+    """List the newest cycles."""
+    run(_list())
+
+
+@cycle_app.command("show")
+def show(cycle: CycleId) -> None:
+    """Show how a cycle stands, or how it ended and on what numbers."""
+    run(_show(cycle))
+
+
+async def _run_new(
+    layer: str, domain: str, budget: int | None, max_mutations: int, seed: int | None
+) -> None:
+    from evolution.plan import CycleOrder, create_cycle
+    from lab.commands.opening import opened
+    from lab.watching import run_watched
+    from models.tables import DEFAULT_TENANT
+
+    async with opened() as lab:
+        paid = lab.settings.cycle_budget if budget is None else budget
+        order = CycleOrder(layer, domain, paid, max_mutations, seed)
+        async with lab.db.transaction(DEFAULT_TENANT) as tx:
+            cycle_id = await create_cycle(tx, DEFAULT_TENANT, order)
+        assert cycle_id is not None
+        await run_watched(lab, DEFAULT_TENANT, cycle_id)
+
+
+async def _resume(prefix: str) -> None:
+    from evolution.store import find_cycle
+    from lab.commands.opening import opened
+    from lab.watching import run_watched
+    from models.tables import DEFAULT_TENANT
+
+    async with opened() as lab:
+        async with lab.db.transaction(DEFAULT_TENANT) as tx:
+            cycle = await find_cycle(tx, prefix)
+        await run_watched(lab, DEFAULT_TENANT, cycle.id)
+
+
+async def _list() -> None:
+    from sqlalchemy import select
+
+    from lab.commands.opening import opened
+    from models.tables import DEFAULT_TENANT, Cycle
+
+    newest = select(Cycle).order_by(Cycle.created_at.desc(), Cycle.id).limit(20)
+    table = Table("cycle", "domain", "layer", "status", "spent", "result", box=None)
+    async with opened() as lab, lab.db.transaction(DEFAULT_TENANT) as tx:
+        for c in await tx.scalars(newest):
+            words = c.error or (c.result or {}).get("sentence", "")
+            spent = f"{c.spent}/{c.budget}"
+            table.add_row(str(c.id)[:8], c.domain, c.layer, c.status, spent, words)
+    out.print(table)
+
+
+async def _show(prefix: str) -> None:
+    from evolution.shapes import CycleProgress
+    from evolution.store import find_cycle
+    from lab.commands.opening import opened
+    from lab.watching import print_result, progress_table
+    from models.tables import DEFAULT_TENANT
+
+    async with opened() as lab, lab.db.transaction(DEFAULT_TENANT) as tx:
+        cycle = await find_cycle(tx, prefix)
+    out.print(f"Cycle {cycle.id}: {cycle.layer}, domain {cycle.domain}, {cycle.status}")
+    out.print(progress_table(CycleProgress.model_validate(cycle.progress)))
+    print_result(cycle)

@@ -1,0 +1,18 @@
+"""Opening the lab for one command, and closing it again."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from kit.settings import load_settings
+from lab.wiring import Lab, open_lab
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Lab]:
+    """Open database and models as the environment says. Raises Misconfigured."""
+    lab = open_lab(load_settings())
+    try:
+        await lab.active.refresh(lab.db)
+        yield lab
+    finally:
+        await lab.close()

@@ -1,0 +1,115 @@
+"""`genoma run`: everything on one machine, started together and ended together."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import socket
+import sys
+from contextlib import suppress
+
+import uvicorn
+from rich.panel import Panel
+
+from kit.errors import Misconfigured
+from kit.log import configure_logging
+from kit.settings import Settings, load_settings
+from lab.firststart import FirstStart, prepare
+from lab.jobs import make_jobs
+from lab.terminal import bars, err, out
+from lab.web import make_web
+from lab.wiring import Lab, open_lab
+
+RESTART_AFTER_S = 2.0
+_PR_SET_PDEATHSIG = 1
+
+
+async def supervise() -> None:
+    """Open the lab, put the first things in place, and serve until told to stop."""
+    settings = load_settings()
+    check_port(settings)
+    with err.status("Starting the database …"):
+        lab = await asyncio.to_thread(open_lab, settings)
+    jobs = make_jobs(lab)
+    with bars() as report:
+        async with jobs.open_async():
+            first = await prepare(lab, jobs, report)
+    _welcome(settings, first)
+    worker = asyncio.create_task(_keep_worker())
+    try:
+        await serve(lab)
+    finally:
+        worker.cancel()
+        with suppress(asyncio.CancelledError):
+            await worker
+        if lab.urls.embedded:
+            lab.urls.embedded.stop()
+
+
+async def serve(lab: Lab) -> None:
+    """Serve the web process. Raises Misconfigured where the port is taken."""
+    configure_logging()
+    check_port(lab.settings)
+    config = uvicorn.Config(
+        make_web(lab),
+        host=lab.settings.host,
+        port=lab.settings.port,
+        log_level="warning",
+        server_header=False,
+        timeout_graceful_shutdown=5,
+    )
+    await uvicorn.Server(config).serve()
+
+
+def check_port(settings: Settings) -> None:
+    """Raise Misconfigured where another program listens on the port already."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            raise Misconfigured(
+                f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; "
+                "set GENOMA_PORT to another port"
+            ) from error
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to end this process when the one that started it dies, however it dies."""
+    if sys.platform == "linux" and os.environ.get("GENOMA_SUPERVISED"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+async def _keep_worker() -> None:
+    """Keep one worker process alive; end it when cancelled."""
+    while True:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "lab", "worker", env={**os.environ, "GENOMA_SUPERVISED": "1"}
+        )
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            process.terminate()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), 10)
+            if process.returncode is None:
+                process.kill()
+            raise
+        err.print(f"the worker ended with code {code}; starting another", style="yellow")
+        await asyncio.sleep(RESTART_AFTER_S)
+
+
+def _welcome(settings: Settings, first: FirstStart) -> None:
+    base = f"http://{settings.host}:{settings.port}"
+    lines = [f"Genoma serves on [bold]{base}/[/]"]
+    if first.setup_link:
+        lines.append("Create the first admin, once, within 24 hours:")
+        lines.append(f"  [bold cyan]{base}{first.setup_link}[/]")
+    lines.append(f"API key: {first.key_file}   Model: genoma   Base URL: {base}/v1")
+    lines.append("Ctrl-C ends it; nothing is lost.")
+    if out.is_terminal:
+        out.print(Panel("\n".join(lines), expand=False, border_style="cyan"))
+    else:
+        for line in lines:
+            out.print(line, soft_wrap=True)

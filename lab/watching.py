@@ -1,0 +1,101 @@
+"""A cycle as one watches it in a terminal: phase, bar, candidates, and how it ended."""
+
+import asyncio
+from uuid import UUID
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from evolution.cycle import run_cycle
+from evolution.shapes import CandidateProgress, CycleProgress, CycleResult
+from evolution.store import load_cycle
+from lab.terminal import err, out
+from lab.wiring import Lab, make_cycle_parts
+from models.tables import Cycle
+
+LOOK_EVERY_S = 0.5
+_STYLES = {"incumbent": "bold", "racing": "cyan", "dropped": "dim", "finalist": "bold green"}
+
+
+async def run_watched(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
+    """Run a cycle in this process and show it live. Raises what the cycle raises."""
+    parts = await make_cycle_parts(lab, tenant, cycle_id)
+    running = asyncio.create_task(run_cycle(parts, cycle_id))
+    with Live(console=err, refresh_per_second=4, transient=True) as live:
+        while not running.done():
+            await asyncio.wait({running}, timeout=LOOK_EVERY_S)
+            live.update(_picture(await _load(lab, tenant, cycle_id)))
+    await running
+    cycle = await _load(lab, tenant, cycle_id)
+    out.print(progress_table(CycleProgress.model_validate(cycle.progress)))
+    print_result(cycle)
+
+
+def print_result(cycle: Cycle) -> None:
+    """Print the sentence and the numbers of a cycle that ended, or why it failed."""
+    if cycle.error:
+        out.print(Text(f"Failed: {cycle.error}", style="red"))
+    if cycle.result is None:
+        return
+    result = CycleResult.model_validate(cycle.result)
+    out.print(Text(f"\n{result.sentence}", style="bold"))
+    if result.proof:
+        p = result.proof
+        out.print(
+            f"{p.better} better, {p.same} same, {p.worse} worse, {p.missing} missing; "
+            f"{p.incumbent_mean:.2f} → {p.candidate_mean:.2f} of 10; "
+            f"look {p.look} of {len(p.looks)}"
+        )
+    for line in filter(None, (result.session, result.alert)):
+        out.print(Text(line))
+    for refusal in result.refused:
+        out.print(Text(f"refused ({refusal.operator}): {refusal.reason}", style="yellow"))
+    saved = f"; {result.saved_answers} answers saved by the cache" if result.saved_answers else ""
+    out.print(
+        f"[dim]Cycle {str(cycle.id)[:8]}: {result.tried} tried, {cycle.spent} of {cycle.budget} "
+        f"judged answers, {result.seconds:.0f} s{saved}[/]"
+    )
+    if result.outcome == "promoted":
+        out.print("An approval waits: open /admin/approvals")
+
+
+def progress_table(progress: CycleProgress) -> Table:
+    """One line a genome: who it is, what changed, and how it stands."""
+    table = Table("genome", "state", "answered", "mean", "Δ", "change", box=None, pad_edge=False)
+    for candidate in sorted(progress.candidates, key=_place):
+        style = _STYLES[candidate.state]
+        table.add_row(*_cells(candidate), style=style)
+    return table
+
+
+def _cells(c: CandidateProgress) -> tuple[str, ...]:
+    mean = "–" if c.mean is None else f"{c.mean:.2f}"
+    delta = "" if c.delta is None else f"{c.delta:+.2f}"
+    missing = c.answered - c.scored
+    answered = f"{c.answered}" + (f" ({missing} unscored)" if missing else "")
+    return c.name, c.state, answered, mean, delta, c.note
+
+
+def _place(c: CandidateProgress) -> tuple[int, int, float]:
+    first = ("incumbent", "finalist", "racing", "dropped").index(c.state)
+    return first, -c.answered, -(c.delta or 0.0)
+
+
+def _picture(cycle: Cycle) -> RenderableType:
+    progress = CycleProgress.model_validate(cycle.progress)
+    head = Text.assemble(
+        (f"{cycle.layer} ", "bold"),
+        f"in {cycle.domain}: {progress.phase}, {cycle.spent} of {cycle.budget} judged answers",
+        (f", {progress.unscored} unscored" if progress.unscored else "", "yellow"),
+        (f", {progress.failed} failed" if progress.failed else "", "red"),
+    )
+    bar = ProgressBar(total=max(1, cycle.budget), completed=cycle.spent, width=60)
+    return Group(head, bar, progress_table(progress))
+
+
+async def _load(lab: Lab, tenant: UUID, cycle_id: UUID) -> Cycle:
+    async with lab.db.transaction(tenant) as tx:
+        return await load_cycle(tx, cycle_id)
