@@ -7,7 +7,7 @@ from judge.verdict import CRITERIA, Criterion, CriterionVerdict, Unscored, Verdi
 from kit.embedding import Embedder
 from kit.marks import Claim, find_marks
 from kit.refusals import is_refusal
-from kit.vector_memory import VectorMemory
+from kit.vector_memory import remembering
 
 FAR, NEAR = 0.84, 0.95
 """What counts as 0 and 1 of 2 cos(question + reference, claim) - cos(question, claim): a claim
@@ -26,8 +26,7 @@ class BuiltinJudge:
     """
 
     def __init__(self, embedder: Embedder) -> None:
-        is_kept = isinstance(embedder, VectorMemory)
-        self._embedder = embedder if is_kept else VectorMemory(embedder)
+        self._embedder = remembering(embedder)
         self.version = f"builtin-1+{embedder.name}"
 
     async def judge(self, exam: Exam) -> Verdict | Unscored:

@@ -27,7 +27,8 @@ class Unit:
 def split_sentences(text: str, language: str) -> list[str]:
     """Cut `text` (plain or Markdown) into sentences, in order.
 
-    Headings, list items and table rows never join a neighbour; a code block stays whole.
+    Headings, list items and table rows never join a neighbour; a code block stays whole, in
+    its fence.
     Line breaks inside a sentence become single spaces; nothing else is changed.
     """
     return [unit.text for unit in split_units(text, language)]
@@ -48,7 +49,7 @@ def _units(tokens: list[Token], lines: list[str], language: str) -> Iterator[Uni
         if token.type == "tr_open" and token.map:
             yield Unit("heading" if "thead" in parents else "row", _row(lines[token.map[0]]))
         elif token.type in ("fence", "code_block"):
-            yield Unit("code", token.content.strip("\n"))
+            yield Unit("code", _fenced(token))
         elif token.type in ("inline", "html_block") and "table" not in parents:
             yield from _prose(token.content, parents, language)
 
@@ -60,6 +61,12 @@ def _prose(content: str, parents: list[str], language: str) -> Iterator[Unit]:
         return
     for sentence in segment(language, _SPACES.sub(" ", content).strip()):
         yield Unit(kind, sentence.strip())
+
+
+def _fenced(token: Token) -> str:
+    """A code block that stays one wherever it is put, though its own fence was missing."""
+    fence = token.markup or "```"
+    return f"{fence}{token.info}\n{token.content.rstrip()}\n{fence}"
 
 
 def _row(line: str) -> str:

@@ -66,3 +66,8 @@ class VectorMemory:
     def _forget_oldest(self) -> None:
         while len(self._rows) > self._capacity:
             self._rows.popitem(last=False)
+
+
+def remembering(embedder: Embedder) -> VectorMemory:
+    """Give `embedder` a memory, where it has none yet: what is shared is embedded once."""
+    return embedder if isinstance(embedder, VectorMemory) else VectorMemory(embedder)

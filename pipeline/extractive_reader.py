@@ -1,7 +1,9 @@
 """The built-in reader: it needs no model, quotes the best sentences verbatim and can refuse."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
+from textwrap import indent
 
 from kit.embedding import Embedder
 from kit.refusals import refusal_in
@@ -16,6 +18,9 @@ CHARS_PER_TOKEN = 4
 MOST_QUOTES = {"concise": 1, "adaptive": 3, "comprehensive": 8}
 KEEP_FROM = {"concise": 0.0, "adaptive": 0.65, "comprehensive": 0.35}
 """The share of the best quote's score that a further quote must reach, by verbosity."""
+_FENCES = ("```", "~~~")
+_FINISHED = re.compile(r"[.!?…。！？؟।۔][\"'»”’)\]*_`]*(?: \[\d+\])?$")
+"""A text that ends as a sentence does, with or without its mark."""
 KEY_POINTS = 3
 KEY_POINT_CHARS = 160
 
@@ -90,14 +95,23 @@ def _fit(
 
 def _write(quotes: Sequence[Quote], policy: str, profile: RoutingProfile) -> str:
     ordered = _in_order(quotes, profile.format)
-    texts = [
-        quote.text + mark for quote, mark in zip(ordered, _marks(ordered, policy), strict=True)
-    ]
-    if profile.format == "bullets":
-        return "\n".join(f"- {text}" for text in texts)
-    if profile.format == "steps":
-        return "\n".join(f"{at}. {text}" for at, text in enumerate(texts, start=1))
-    return _join_prose(ordered, texts)
+    marks = _marks(ordered, policy)
+    texts = [_marked(quote, mark) for quote, mark in zip(ordered, marks, strict=True)]
+    if profile.format == "prose":
+        return _join_prose(texts)
+    heads = [f"{at}. " if profile.format == "steps" else "- " for at in range(1, len(texts) + 1)]
+    return "\n".join(map(_list_item, heads, texts))
+
+
+def _marked(quote: Quote, number: int | None) -> str:
+    """The quote and its mark; after a code block only a line of its own is outside of it."""
+    if number is None:
+        return quote.text
+    return f"{quote.text}\n\n[{number}]" if quote.kind == "code" else f"{quote.text} [{number}]"
+
+
+def _list_item(head: str, text: str) -> str:
+    return indent(text, " " * len(head)).replace(" " * len(head), head, 1)
 
 
 def _in_order(quotes: Sequence[Quote], form: str) -> list[Quote]:
@@ -108,23 +122,26 @@ def _in_order(quotes: Sequence[Quote], form: str) -> list[Quote]:
     return sorted(quotes, key=lambda quote: (rank[quote.number], quote.place))
 
 
-def _marks(ordered: Sequence[Quote], policy: str) -> list[str]:
+def _marks(ordered: Sequence[Quote], policy: str) -> list[int | None]:
+    """For each quote the number that stands behind it, or None."""
     if policy == "sources_only":
-        return [""] * len(ordered)
-    marks = [f" [{quote.number}]" for quote in ordered]
+        return [None] * len(ordered)
+    numbers: list[int | None] = [quote.number for quote in ordered]
     if policy == "inline":
         for at, (quote, following) in enumerate(pairwise(ordered)):
-            marks[at] = "" if quote.number == following.number else marks[at]
-    return marks
+            numbers[at] = None if quote.number == following.number else numbers[at]
+    return numbers
 
 
-def _join_prose(ordered: Sequence[Quote], texts: Sequence[str]) -> str:
-    """Sentences share a paragraph; code stands by itself, its mark on the line after it."""
-    pieces = [texts[0]] if texts else []
-    for (before, quote), text in zip(pairwise(ordered), texts[1:], strict=True):
-        pieces.append("\n\n" if "code" in (before.kind, quote.kind) else " ")
-        pieces.append(text)
-    return "".join(pieces)
+def _join_prose(texts: Sequence[str]) -> str:
+    """Finished sentences share a paragraph; code and what has no full stop stand by themselves."""
+    written = ""
+    for text in texts:
+        if written:
+            is_open = text.startswith(_FENCES) or not _FINISHED.search(written)
+            written += "\n\n" if is_open else " "
+        written += text
+    return written
 
 
 def _sources(quotes: Sequence[Quote], chunks: Sequence[Chunk]) -> tuple[Citation, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kit.embedding import Embedder
-from kit.vector_memory import VectorMemory
+from kit.vector_memory import remembering
 from pipeline.quotes import Quote
 
 RERANKED = 8
@@ -17,7 +17,7 @@ class MeaningReranker:
     """Reorders the first quotes. Vectors of sentences are kept, as they return with each genome."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = VectorMemory(embedder)
+        self._embedder = remembering(embedder)
 
     async def rerank(self, question: str, quotes: Sequence[Quote]) -> list[Quote]:
         """Give the first few of `quotes`, best first.

@@ -28,7 +28,15 @@ def test_headings_items_and_rows_are_units_of_their_own() -> None:
 
 def test_a_code_block_stays_whole() -> None:
     units = split_units("Run it:\n\n```sh\nmake run. Now\n# no heading\n```\n", "en")
-    assert [unit.text for unit in units] == ["Run it:", "make run. Now\n# no heading"]
+    assert [unit.text for unit in units] == [
+        "Run it:",
+        "```sh\nmake run. Now\n# no heading\n```",
+    ]
+
+
+def test_a_code_block_that_was_cut_is_closed() -> None:
+    assert split_sentences("```\na = 1\n", "en") == ["```\na = 1\n```"]
+    assert split_sentences("Text.\n\n    a = 1\n", "en")[1] == "```\na = 1\n```"
 
 
 def test_a_wrapped_line_is_one_sentence() -> None:

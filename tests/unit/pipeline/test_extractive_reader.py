@@ -75,6 +75,20 @@ async def test_steps_are_numbered_in_the_order_of_the_document() -> None:
     ]
 
 
+async def test_code_is_quoted_whole_with_its_mark_outside() -> None:
+    code = "```bsl\nPress.Start();\nPress.Run();\n```"
+    chunk = make_chunk(1, f"Start the press so:\n\n{code}\n\nThen wait for the press.")
+    question = "How do I start the press?"
+    prose = make_genomes(verbosity="comprehensive")
+    assert await answer_to(make_reading(question, (chunk,), prose)) == (
+        f"Start the press so: [1]\n\n{code}\n\n[1]\n\nThen wait for the press. [1]"
+    )
+    steps = make_genomes("steps", verbosity="comprehensive")
+    assert "\n2. ```bsl\n   Press.Start();\n   Press.Run();\n   ```\n\n   [1]\n3. Then" in (
+        await answer_to(make_reading(question, (chunk,), steps))
+    )
+
+
 async def test_whole_sentences_are_dropped_until_the_answer_fits() -> None:
     genomes = make_genomes(verbosity="comprehensive", max_tokens=64)
     chunk = make_chunk(
@@ -164,7 +178,7 @@ def test_only_the_texts_of_prompts_are_inert() -> None:
     paths = [
         f"{layer}.{path}"
         for layer in ("postprocess", "routing")
-        for path in genes_of(genomes.of(layer))  # type: ignore[arg-type]
+        for path in genes_of(genomes.of(layer))
     ]
     moving = [
         path
