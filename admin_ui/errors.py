@@ -27,10 +27,11 @@ def add_error_pages(app: FastAPI) -> None:
 
 async def _to_login(request: Request, _: Exception) -> Response:
     """Send to the login, and back afterwards; a poll sends the whole page there."""
-    if "hx-request" in request.headers:
-        return Response(status_code=401, headers={"hx-redirect": "/admin/login"})
     target = request.url.path if request.method == "GET" else "/admin"
-    return RedirectResponse(f"/admin/login?next={quote(target)}", 303)
+    address = f"/admin/login?next={quote(target)}"
+    if "hx-request" in request.headers:
+        return Response(status_code=401, headers={"hx-redirect": address})
+    return RedirectResponse(address, 303)
 
 
 async def _foreign_form(request: Request, _: Exception) -> Response:

@@ -81,4 +81,5 @@ def _filters(parts: AdminParts) -> dict[str, Any]:
         "status_kind": words.status_kind,
         "status_word": words.status_word,
         "is_built_in": words.is_built_in,
+        "model_name": words.model_name,
     }

