@@ -35,14 +35,18 @@ async def resolve_tenant(tx: AsyncSession, key: str) -> UUID:
 async def revoke_key(tx: AsyncSession, prefix: str, clock: Clock) -> str:
     """Revoke the one live key that begins with `prefix`; give its kept prefix.
 
-    Raises NotFound where there is none, Conflict where there are several.
+    Only the first characters of a key are kept: what is longer is compared by these, a whole
+    key by its hash. Raises NotFound where there is none, Conflict where there are several.
     """
-    live = select(ApiKey).filter_by(revoked_at=None).where(ApiKey.prefix.startswith(prefix))
+    begins = ApiKey.prefix.startswith(prefix[:PREFIX_CHARS], autoescape=True)
+    live = select(ApiKey).filter_by(revoked_at=None).where(begins)
     found = list(await tx.scalars(live)) if prefix.startswith(SCHEME) else []
+    found = [key for key in found if key.key_hash == hash_key(prefix)] or found
+    shown = prefix[:PREFIX_CHARS]
     if not found:
-        raise NotFound(f"no live key begins with {prefix!r}")
+        raise NotFound(f"no live key begins with {shown!r}")
     if len(found) > 1:
-        raise Conflict(f"{len(found)} live keys begin with {prefix!r}: give more of it")
+        raise Conflict(f"{len(found)} live keys begin with {shown!r}: give more of it")
     await tx.execute(update(ApiKey).filter_by(id=found[0].id).values(revoked_at=clock.now()))
     return found[0].prefix
 

@@ -1,6 +1,7 @@
 """The OpenAI wire: what a request may hold, and what an answer looks like."""
 
 import time
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,6 +16,8 @@ MODEL = "genoma"
 FORBIDDEN = frozenset({"tenant", "tenant_id", "billable_tenant"})
 """Whose request it is comes from the key alone; a body that says otherwise is refused."""
 
+IGNORED = "System messages have no effect here: the genomes decide how an answer is made."
+
 
 class ContentPart(BaseModel):
     model_config = ConfigDict(extra="ignore")
@@ -27,13 +30,13 @@ class ChatMessage(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[ContentPart]
+    content: str | list[ContentPart] | None = None
 
     @property
     def text(self) -> str:
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content)
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content)
+        return self.content or ""
 
 
 class ChatCompletionRequest(BaseModel):
@@ -43,37 +46,50 @@ class ChatCompletionRequest(BaseModel):
 
     model: str
     messages: list[ChatMessage] = Field(min_length=1, max_length=200)
-    stream: bool = False
+    stream: bool | None = False
+    n: Literal[1] | None = 1
 
 
-def read_request(body: ChatCompletionRequest) -> tuple[str, str, tuple[Turn, ...]]:
-    """Give profile, question and history. Raises BadInput, NotFound.
+@dataclass(frozen=True)
+class Asked:
+    """What a request asks for. `notes` tell the client what of it has no effect."""
+
+    profile: str
+    question: str
+    history: tuple[Turn, ...]
+    notes: tuple[str, ...]
+
+
+def read_request(body: ChatCompletionRequest) -> Asked:
+    """Read profile, question and history. Raises BadInput, NotFound.
 
     The last message is the question and has to be the user's. System messages of a client are
-    not obeyed: how an answer is made is in the genomes.
+    not obeyed, and the answer says so: how an answer is made is in the genomes.
     """
     if body.stream:
         raise BadInput("streaming is not supported in this version: send `stream: false`")
     if named := FORBIDDEN & set(body.model_extra or {}):
         raise BadInput(f"the field {min(named)!r} is not allowed: the key says whose request it is")
-    turns = [m for m in body.messages if m.role in ("user", "assistant")]
-    if not turns or turns[-1].role != "user" or body.messages[-1] is not turns[-1]:
+    if body.messages[-1].role != "user":
         raise BadInput("the last message has to be the user's question")
-    history = tuple(
-        Turn(role="user" if m.role == "user" else "assistant", content=m.text) for m in turns[:-1]
-    )
-    return profile_of(body.model), turns[-1].text, history
+    history = [
+        Turn(role="user" if m.role == "user" else "assistant", content=m.text)
+        for m in body.messages[:-1]
+        if m.role in ("user", "assistant")
+    ]
+    notes = (IGNORED,) if len(history) < len(body.messages) - 1 else ()
+    return Asked(profile_of(body.model), body.messages[-1].text, tuple(history), notes)
 
 
 def profile_of(model: str) -> str:
     """Read the profile out of a model's name. Raises NotFound."""
-    name, _, profile = model.partition("/")
-    if name != MODEL:
+    name, slash, profile = model.partition("/")
+    if name != MODEL or (slash and not profile) or "\0" in profile:
         raise NotFound(f"the model {model!r} does not exist; use {MODEL!r} or '{MODEL}/PROFILE'")
     return profile or "default"
 
 
-def completion(state: State, model: str) -> dict[str, Any]:
+def completion(state: State, model: str, notes: tuple[str, ...] = ()) -> dict[str, Any]:
     """Write an answer as a `chat.completion`, with the full citations and the genomes beside it."""
     answer = state.answer
     assert answer is not None
@@ -111,7 +127,7 @@ def completion(state: State, model: str) -> dict[str, Any]:
             "reader": answer.reader,
             "abstained": answer.abstained,
             "key_points": answer.key_points,
-            "warnings": answer.warnings,
+            "warnings": [*answer.warnings, *notes],
             "supportedness": answer.supportedness,
         },
     }

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import psycopg
 import structlog
+from pydantic import ValidationError
 from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -22,6 +23,7 @@ CHANNEL = "genoma_active"
 DEFAULT_DOMAIN = "default"
 POLL_S = 30.0
 RECONNECT_S = 1.0
+"""Between two tries to listen again; meanwhile the poll goes on."""
 
 log = structlog.get_logger()
 
@@ -65,7 +67,11 @@ async def notify_active(tx: AsyncSession) -> None:
 
 
 async def follow(url: str, db: Database, active: ActiveGenomes, poll_s: float = POLL_S) -> None:
-    """Keep `active` fresh until cancelled: on each notice, and by a slow poll."""
+    """Keep `active` fresh until cancelled: on each notice, and by a slow poll.
+
+    Where the database is away, or holds a genome that this version cannot read, the last
+    snapshot goes on serving.
+    """
     async with asyncio.TaskGroup() as group:
         group.create_task(_poll(db, active, poll_s))
         group.create_task(_hear(url, db, active))
@@ -74,17 +80,21 @@ async def follow(url: str, db: Database, active: ActiveGenomes, poll_s: float = 
 async def _poll(db: Database, active: ActiveGenomes, poll_s: float) -> None:
     while True:
         await asyncio.sleep(poll_s)
-        try:
-            await active.refresh(db)
-        except SQLAlchemyError as error:
-            log.warning("active genomes could not be read; the last ones serve", error=str(error))
+        await _try_refresh(db, active)
 
 
 async def _hear(url: str, db: Database, active: ActiveGenomes) -> None:
     while True:
         try:
             async for _ in listen(url, CHANNEL):
-                await active.refresh(db)
-        except (psycopg.Error, SQLAlchemyError, OSError) as error:
+                await _try_refresh(db, active)
+        except (psycopg.Error, OSError) as error:
             log.warning("not listening for active genomes; trying again", error=str(error))
         await asyncio.sleep(RECONNECT_S)
+
+
+async def _try_refresh(db: Database, active: ActiveGenomes) -> None:
+    try:
+        await active.refresh(db)
+    except (SQLAlchemyError, ValidationError) as error:
+        log.warning("active genomes could not be read; the last ones serve", error=str(error))

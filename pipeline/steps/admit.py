@@ -1,20 +1,13 @@
 """Cache admission: which answers the `cache_policy` genome keeps for the next asker."""
 
-import re
 from dataclasses import dataclass
 
 from models.contract import Answer
 from models.genome import CachePolicyGenome
 from pipeline.cache_key import CacheKeys
+from pipeline.personal import is_personal
 from pipeline.ports import AnswerCache
 from pipeline.state import State
-
-_PERSONAL = re.compile(
-    r"\b(my|mine|our|ours|i|me|we|mi|mis|mío|mía|nuestr[oa]s?|tengo|"
-    r"мо[йяеёиюм]\w{0,3}|наш\w{0,3}|у меня|мне|я)\b",
-    re.IGNORECASE,
-)
-"""First person: the answer may hold for this asker alone."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +49,3 @@ def why_not_kept(policy: CachePolicyGenome, question: str, answer: Answer) -> st
         ),
     )
     return next((reason for broken, reason in rules if broken), "")
-
-
-def is_personal(question: str) -> bool:
-    """Tell whether a question speaks of the asker."""
-    return bool(_PERSONAL.search(question))
