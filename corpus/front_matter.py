@@ -24,7 +24,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str, list[str]]:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(match[1])):
             return {}, body, ["front matter with aliases left out"]
         value = yaml.load(match[1], Loader=yaml.BaseLoader)  # noqa: S506 - makes text only
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return {}, body, ["front matter left out: it is not valid YAML"]
     if value in (None, ""):
         return {}, body, []

@@ -86,7 +86,8 @@ def load_file(path: Path, folder: Path) -> SourceText | Unreadable:
     is_markdown = path.suffix.lower() != ".txt"
     metadata: dict[str, Any] = {}
     if is_markdown:
-        metadata, text, remarks = split_front_matter(text)
+        found, text, remarks = split_front_matter(text)
+        metadata = clean_value(found)
         notes += remarks
     if not text.strip():
         return Unreadable(source_id, "empty file")

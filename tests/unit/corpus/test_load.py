@@ -95,11 +95,18 @@ def test_front_matter_becomes_metadata_as_text(tmp_path: Path) -> None:
     assert (loaded.title, loaded.text) == ("Mocks", "# Mocks\n")
 
 
-def test_broken_front_matter_is_left_out_and_noted(tmp_path: Path) -> None:
-    loaded = load(tmp_path, "a.md", b"---\na: [1,\n---\nText.\n")
+@pytest.mark.parametrize("block", ["a: [1,", "a: b: c", "a: " + "[" * 9_000])
+def test_broken_front_matter_is_left_out_and_noted(tmp_path: Path, block: str) -> None:
+    loaded = load(tmp_path, "a.md", f"---\n{block}\n---\nText.\n".encode())
     assert isinstance(loaded, SourceText)
     assert (loaded.text, loaded.metadata) == ("Text.\n", {})
     assert loaded.notes == ("front matter left out: it is not valid YAML",)
+
+
+def test_a_nul_that_yaml_makes_is_removed(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "a.md", b'---\ntitle: "a\\0b"\n---\nText.\n')
+    assert isinstance(loaded, SourceText)
+    assert (loaded.title, loaded.metadata) == ("ab", {"title": "ab"})
 
 
 def test_front_matter_that_would_expand_is_refused(tmp_path: Path) -> None:

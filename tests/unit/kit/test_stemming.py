@@ -1,7 +1,5 @@
 """What BM25 counts."""
 
-import time
-
 from kit.stemming import MAX_TERM_CHARS, terms
 
 
@@ -37,8 +35,6 @@ def test_an_accent_is_the_same_however_it_is_typed() -> None:
     assert terms("man\u0303ana", ["es"]) == terms("ma\u00f1ana", ["es"])
 
 
-def test_a_run_without_blanks_makes_no_term_and_takes_no_time() -> None:
-    started = time.perf_counter()
+def test_a_run_without_blanks_makes_no_term() -> None:
     assert terms("A" * 2_000_000, ["en"]) == []
-    assert time.perf_counter() - started < 2
     assert terms("a" * MAX_TERM_CHARS, []) != []
