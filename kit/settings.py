@@ -33,6 +33,8 @@ class Settings(BaseSettings):
     embedding_model: str = ""
     gguf: Path | None = None
     threads: int = Field(default=1, ge=1, le=64)
+    model_timeout_s: float = Field(default=300, gt=0, le=3600)
+    """For one call of a model; a small one on a slow machine needs minutes."""
 
     nightly: str = Field(default="02:30", pattern=r"^(([01]\d|2[0-3]):[0-5]\d)?$")
     timezone: str = "UTC"

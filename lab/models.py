@@ -62,7 +62,8 @@ def make_chat_model(settings: Settings, name: str, gguf: ChatModel | None) -> Ch
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise Misconfigured(f"the model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL")
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    return Metered(Retrying(OpenAIChat(settings.openai_base_url, key, name)))
+    chat = OpenAIChat(settings.openai_base_url, key, name, settings.model_timeout_s)
+    return Metered(Retrying(chat))
 
 
 def make_embedder(settings: Settings) -> Embedder:

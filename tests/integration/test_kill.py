@@ -1,0 +1,120 @@
+"""A cycle killed with SIGKILL goes on where it was: no committed call is ever made again."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.support.lab_process import ROOT, clean_environment
+from tests.support.openai_server import model_process, read_log
+
+CONCURRENCY = 4
+CYCLE = ("cycle", "run", "--layer", "postprocess", "--domain", "small", "--budget", "36",
+         "--max-mutations", "3", "--seed", "3")  # fmt: skip
+
+
+class Lab:
+    """The command line of one lab, whose models all are the server outside."""
+
+    def __init__(self, home: Path, folder: Path, url: str) -> None:
+        roles = ("RAG_POSTPROCESS", "JUDGE", "MUTATOR", "ROUTER")
+        models = {f"GENOMA_{role}_MODEL": "ok" for role in roles}
+        self.environment = clean_environment(
+            home, OPENAI_BASE_URL=url, GENOMA_CONCURRENCY=str(CONCURRENCY), **models
+        )
+        self.must("import", "beir", str(folder), "--corpus", "small")
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "lab", *words],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def must(self, *words: str) -> str:
+        process = self.start(*words)
+        said, complained = process.communicate(timeout=180)
+        assert process.returncode == 0, complained
+        return said
+
+    def newest_cycle(self) -> str:
+        return self.must("cycle", "list").splitlines()[1].split()[0]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of six documents with eighteen questions, in BEIR layout."""
+    folder = tmp_path_factory.mktemp("small")
+    subjects = ("tea", "coffee", "cocoa", "juice", "milk", "water")
+    documents = [
+        {"_id": s, "title": s, "text": f"{s} is served at {40 + i} degrees. A cup holds {i} ounces."
+                                       f" The price of {s} is {i + 2} coins."}
+        for i, s in enumerate(subjects)
+    ]  # fmt: skip
+    asked = ("How hot is {}?", "How much {} fits into a cup?", "What does {} cost?")
+    queries = [
+        {"_id": f"{s}-{n}", "text": text.replace("{}", s), "metadata": {"lang": "en"}}
+        for s in subjects
+        for n, text in enumerate(asked)
+    ]
+    write_lines(folder / "corpus.jsonl", map(json.dumps, documents))
+    write_lines(folder / "queries.jsonl", map(json.dumps, queries))
+    (folder / "qrels").mkdir()
+    judged = [f"{query['_id']}\t{str(query['_id'])[:-2]}\t1" for query in queries]
+    write_lines(folder / "qrels" / "test.tsv", ["query-id\tcorpus-id\tscore", *judged])
+    return folder
+
+
+@pytest.fixture
+def workplace() -> Iterator[Path]:
+    """A short path: a database socket must fit into it."""
+    with TemporaryDirectory(prefix="genoma-") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.slow
+def test_a_killed_cycle_repeats_no_committed_call(small: Path, workplace: Path) -> None:
+    undisturbed = calls_of(small, workplace / "a", kill_after=())
+    killed = calls_of(small, workplace / "b", kill_after=(3, 17, 48))
+    assert undisturbed.total() > 50
+    again = killed - undisturbed
+    assert again.total() <= 3 * CONCURRENCY
+    assert not undisturbed - killed
+
+
+def calls_of(small: Path, home: Path, kill_after: tuple[int, ...]) -> Counter[str]:
+    """Run one cycle, killing it after so many calls at the provider; count equal calls."""
+    log = home.with_suffix(".jsonl")
+    with model_process(log) as url:
+        lab = Lab(home, small, url)
+        words: tuple[str, ...] = CYCLE
+        for calls in kill_after:
+            process = lab.start(*words)
+            wait_for_calls(log, calls)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            words = ("cycle", "resume", lab.newest_cycle())
+        said = lab.must(*words)
+        assert "tried" in said
+        return Counter(call.sha256 for call in read_log(log))
+
+
+def wait_for_calls(log: Path, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while not log.exists() or len(log.read_text().splitlines()) < count:
+        assert time.monotonic() < deadline, "the cycle makes no calls"
+        time.sleep(0.01)
+
+
+def write_lines(path: Path, lines: "Iterator[str] | list[str]") -> None:
+    path.write_text("".join(f"{line}\n" for line in lines))
