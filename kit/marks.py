@@ -47,6 +47,16 @@ def keep_marks(text: str, wanted: Callable[[int], bool]) -> str:
     return "".join([*pieces, text[at:]])
 
 
+def escape_marks(text: str) -> str:
+    """Write what looks like a mark as Markdown's plain brackets: a quotation cites nothing."""
+    pieces, at = [], 0
+    for mark in find_marks(text):
+        inner = text[mark.start + 1 : mark.end - 1]
+        pieces += [text[at : mark.start], f"\\[{inner}\\]"]
+        at = mark.end
+    return "".join([*pieces, text[at:]])
+
+
 def without_marks(text: str) -> str:
     """Take every citation mark out of `text`."""
     return keep_marks(text, lambda _: False)

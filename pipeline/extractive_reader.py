@@ -6,6 +6,7 @@ from itertools import pairwise
 from textwrap import indent
 
 from kit.embedding import Embedder
+from kit.marks import escape_marks
 from kit.refusals import refusal_in
 from models.contract import Answer, Chunk, Citation
 from models.genome import RoutingProfile
@@ -104,10 +105,14 @@ def _write(quotes: Sequence[Quote], policy: str, profile: RoutingProfile) -> str
 
 
 def _marked(quote: Quote, number: int | None) -> str:
-    """The quote and its mark; after a code block only a line of its own is outside of it."""
+    """The quote and its mark; after a code block only a line of its own is outside of it.
+
+    A `[2]` of the document's own is escaped, or it would be taken for a citation.
+    """
+    text = escape_marks(quote.text)
     if number is None:
-        return quote.text
-    return f"{quote.text}\n\n[{number}]" if quote.kind == "code" else f"{quote.text} [{number}]"
+        return text
+    return f"{text}\n\n[{number}]" if quote.kind == "code" else f"{text} [{number}]"
 
 
 def _list_item(head: str, text: str) -> str:

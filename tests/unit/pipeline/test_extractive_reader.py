@@ -6,6 +6,7 @@ import pytest
 
 from kit.fakes import HashEmbedder
 from models.diff import genes_of
+from pipeline.citations import check_citations
 from pipeline.extractive_reader import ExtractiveReader
 from pipeline.ports import Reading
 from tests.unit.pipeline.readings import (
@@ -73,6 +74,13 @@ async def test_steps_are_numbered_in_the_order_of_the_document() -> None:
         "2. Fill the press with ink.",
         "3. Start the press at last.",
     ]
+
+
+async def test_a_mark_of_the_document_itself_is_no_citation() -> None:
+    chunk = make_chunk(1, "The library closes at 18:00 [2].")
+    answer = await ExtractiveReader().read(make_reading(chunks=(chunk,)))
+    assert answer.answer == r"The library closes at 18:00 \[2\]. [1]"
+    assert check_citations(answer, (chunk,)) == (answer, 0)
 
 
 async def test_code_is_quoted_whole_with_its_mark_outside() -> None:
