@@ -8,7 +8,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from alembic import command
 from kit.db import psycopg_url
@@ -40,8 +40,8 @@ def open_database(settings: Settings) -> DatabaseUrls:
         if urls.owner:
             upgrade(urls.owner, service_login=make_url(psycopg_url(urls.service)).username)
         check_service_login(urls.service)
-    except OperationalError as error:
-        raise Misconfigured(_unreachable(urls, error)) from error
+    except DBAPIError as error:
+        raise Misconfigured(_unusable(urls, error)) from error
     return urls
 
 
@@ -67,14 +67,50 @@ def create_database(owner_url: str, name: str) -> None:
 
 
 def upgrade(owner_url: str, service_login: str | None) -> None:
-    """Migrate to the newest schema; of several processes one does it and the others wait."""
+    """Migrate to the newest schema; of several processes one does it and the others wait.
+
+    Raises Misconfigured, and touches nothing, where the database belongs to another program.
+    """
     engine = create_engine(psycopg_url(owner_url))
     with engine.begin() as connection:
         connection.execute(text(f"select pg_advisory_xact_lock({_MIGRATION_LOCK})"))
+        _check_ours(connection)
         command.upgrade(alembic_config(connection), "head")
         if service_login:
             _admit(connection, service_login)
     engine.dispose()
+
+
+def _check_ours(connection: Connection) -> None:
+    name = connection.engine.url.database
+    known = {each.revision for each in _scripts(connection).walk_revisions()}
+    found = MigrationContext.configure(connection).get_current_heads()
+    if unknown := set(found) - known:
+        raise Misconfigured(
+            f"the database {name!r} has the schema {min(unknown)!r}, which this version of Genoma "
+            "does not know"
+        )
+    if not found and (foreign := _tables(connection)):
+        raise Misconfigured(
+            f"the database {name!r} holds tables of another program ({', '.join(foreign[:3])}): "
+            "give Genoma an empty one"
+        )
+
+
+def _tables(connection: Connection) -> list[str]:
+    """List the tables of the schema that we would write into, without those of extensions."""
+    found = connection.scalars(
+        text(
+            "select relname from pg_class c where relnamespace = current_schema()::regnamespace "
+            "and relkind in ('r', 'p') and relname <> 'alembic_version' and not exists "
+            "(select from pg_depend where objid = c.oid and deptype = 'e') order by relname"
+        )
+    )
+    return list(found)
+
+
+def _scripts(connection: Connection) -> ScriptDirectory:
+    return ScriptDirectory.from_config(alembic_config(connection))
 
 
 def alembic_config(connection: Connection) -> Config:
@@ -102,7 +138,7 @@ def check_service_login(service_url: str) -> None:
 
 
 def _check_schema(connection: Connection) -> None:
-    head = ScriptDirectory.from_config(alembic_config(connection)).get_current_head()
+    head = _scripts(connection).get_current_head()
     try:
         found = MigrationContext.configure(connection).get_current_revision()
     except DBAPIError as error:
@@ -130,7 +166,7 @@ def _check_powerless(connection: Connection) -> None:
         )
 
 
-def _unreachable(urls: DatabaseUrls, error: OperationalError) -> str:
+def _unusable(urls: DatabaseUrls, error: DBAPIError) -> str:
     url: URL = make_url(psycopg_url(urls.service))
     reason = str(error.orig).strip().splitlines()[0]
     return f"the database at {url.render_as_string(hide_password=True)} cannot be used: {reason}"

@@ -1,17 +1,17 @@
 """When cycles run by themselves: APScheduler says when, the queue says who, a key makes it once."""
 
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from uuid import UUID
 
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
-from apscheduler.triggers.cron import CronTrigger
 from procrastinate import App
 
 from evolution.plan import CycleOrder, create_cycle
 from kit.errors import GenomaError
 from kit.settings import Settings
 from lab.jobs import enqueue_cycle
+from lab.nightly import Nightly
 from lab.wiring import Lab
 from models.genome import LAYERS
 from models.tables import DEFAULT_TENANT
@@ -23,29 +23,28 @@ MISSED_FOR_S = 6 * 3600
 log = structlog.get_logger()
 
 
-def nightly_trigger(settings: Settings) -> CronTrigger | None:
+def nightly_trigger(settings: Settings) -> Nightly | None:
     """Give the trigger of the nightly cycles, None where there are none."""
     if not settings.nightly:
         return None
-    hour, minute = map(int, settings.nightly.split(":"))
-    return CronTrigger(hour=hour, minute=minute, timezone=settings.zone)
+    return Nightly(time.fromisoformat(settings.nightly), settings.zone)
 
 
 def next_nightly(settings: Settings, now: datetime) -> datetime | None:
-    """Give the next due time after `now`, aware."""
+    """Give the next due time at or after `now`, in the lab's zone."""
     trigger = nightly_trigger(settings)
-    due: datetime | None = trigger.get_next_fire_time(None, now) if trigger else None
-    return due
+    due = trigger.get_next_fire_time(None, now) if trigger else None
+    return due.astimezone(settings.zone) if due else None
 
 
-def due_key(layer: str, domain: str, due: datetime) -> str:
-    """Name a due time by its local date: one run a calendar day, whatever the clock does."""
-    return f"nightly:{layer}:{domain}:{due.date().isoformat()}"
+def due_key(tenant: UUID, layer: str, domain: str, day: date) -> str:
+    """Name a due time by its calendar date: a restart, or another process, does not repeat it."""
+    return f"nightly:{tenant}:{layer}:{domain}:{day.isoformat()}"
 
 
 def start_schedule(lab: Lab, jobs: App) -> AsyncIOScheduler:
     """Start the clock of a process; any number of processes may have one."""
-    scheduler = AsyncIOScheduler(timezone=lab.settings.zone)
+    scheduler = AsyncIOScheduler(timezone=UTC)
     trigger = nightly_trigger(lab.settings)
     if trigger is not None:
         scheduler.add_job(
@@ -60,18 +59,21 @@ def start_schedule(lab: Lab, jobs: App) -> AsyncIOScheduler:
 
 
 async def order_night(lab: Lab, jobs: App) -> list[UUID]:
-    """Queue one cycle a layer for tonight; give those that were not queued before."""
-    due = lab.clock.now().astimezone(lab.settings.zone)
-    ordered = [await _order(lab, jobs, layer, due) for layer in LAYERS]
+    """Queue one cycle a layer for the night that was due last; give those that are new."""
+    trigger = nightly_trigger(lab.settings)
+    if trigger is None:
+        return []
+    day = trigger.last_date(lab.clock.now())
+    ordered = [await _order(lab, jobs, layer, day) for layer in LAYERS]
     return [cycle_id for cycle_id in ordered if cycle_id is not None]
 
 
-async def _order(lab: Lab, jobs: App, layer: str, due: datetime) -> UUID | None:
+async def _order(lab: Lab, jobs: App, layer: str, day: date) -> UUID | None:
     order = CycleOrder(
         layer=layer,
         domain=DOMAIN,
         budget=lab.settings.cycle_budget,
-        due_key=due_key(layer, DOMAIN, due),
+        due_key=due_key(DEFAULT_TENANT, layer, DOMAIN, day),
     )
     try:
         async with lab.db.transaction(DEFAULT_TENANT) as tx:
