@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy.special import ndtr, stdtr, stdtrit
 
 from evolution.shapes import Pair, Proof
 
@@ -33,8 +33,11 @@ def obf_bounds(looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
     the recursive integration of Armitage, McPherson & Rowe (1969).
     """
     times = np.asarray(looks, dtype=float) / looks[-1]
-    c = optimize.brentq(lambda bound: _crossing(bound, times) - alpha, 0.5, 8.0)
-    return tuple(float(c / np.sqrt(t)) for t in times)
+    low, high = 0.5, 8.0
+    while high - low > 1e-9:  # the probability falls as the bound grows: halve the bracket
+        middle = (low + high) / 2
+        low, high = (middle, high) if _crossing(middle, times) > alpha else (low, middle)
+    return tuple(float(high / np.sqrt(t)) for t in times)
 
 
 def _crossing(bound: float, times: NDArray[np.float64]) -> float:
@@ -43,11 +46,16 @@ def _crossing(bound: float, times: NDArray[np.float64]) -> float:
     width = grid[1] - grid[0]
     weight = np.full(grid.size, width)
     weight[[0, -1]] = width / 2
-    density = stats.norm.pdf(grid, scale=np.sqrt(times[0]))
+    density = _normal_density(grid, times[0])
     for step in np.diff(times):
-        kernel = stats.norm.pdf(grid[:, None] - grid[None, :], scale=np.sqrt(step))
+        kernel = _normal_density(grid[:, None] - grid[None, :], step)
         density = kernel @ (density * weight)
     return float(1.0 - density @ weight)
+
+
+def _normal_density(x: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
+    density: NDArray[np.float64] = np.exp(-(x**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
+    return density
 
 
 def judge_look(pairs: Sequence[Pair], look: int, looks: tuple[int, ...], alpha: float) -> Decision:
@@ -120,17 +128,18 @@ def p_value(x: NDArray[np.float64]) -> float:
         return 1.0
     if np.ptp(x) == 0:
         return 0.0 if x[0] > 0 else 1.0
-    return float(stats.ttest_1samp(x, 0.0, alternative="greater").pvalue)
+    t = x.mean() / x.std(ddof=1) * np.sqrt(x.size)
+    return float(stdtr(x.size - 1, -t))
 
 
 def _level(look: int, looks: tuple[int, ...], alpha: float) -> float:
-    return float(stats.norm.sf(obf_bounds(looks, alpha)[look - 1]))
+    return float(ndtr(-obf_bounds(looks, alpha)[look - 1]))
 
 
 def _half_width(x: NDArray[np.float64], level: float) -> float:
     if x.size < 2:
         return 10.0
-    return float(stats.t.isf(level, x.size - 1) * x.std(ddof=1) / np.sqrt(x.size))
+    return float(-stdtrit(x.size - 1, level) * x.std(ddof=1) / np.sqrt(x.size))
 
 
 def _decision(

@@ -27,8 +27,15 @@ def server() -> Iterator[EmbeddedPostgres]:
         started = EmbeddedPostgres(Path(folder) / "data")
         create_database(started.url("postgres"), "genoma_template")
         upgrade(started.url("genoma_template"), SERVICE_LOGIN)
+        _hurry(started)
         yield started
         started.stop()
+
+
+def _hurry(server: EmbeddedPostgres) -> None:
+    """No test pulls the plug of this server: it need not wait for the disk."""
+    with create_engine(psycopg_url(server.url("postgres"))).begin() as connection:
+        connection.execute(text(f"alter role {SERVICE_LOGIN} set synchronous_commit = off"))
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from evolution.proof import conclude, judge_look, obf_bounds, planned_looks
+from evolution.proof import conclude, judge_look, obf_bounds, p_value, planned_looks
 from evolution.shapes import Pair
 
 LOOKS = planned_looks(120)
@@ -69,6 +70,12 @@ def test_the_interval_covers_the_gain_and_crosses_zero_when_not_proven() -> None
     assert proof.decision == "not_proven"
     assert proof.low < 0 < proof.high
     assert proof.low < proof.gain < proof.high
+
+
+def test_the_p_value_is_that_of_the_paired_t_test() -> None:
+    x = np.random.default_rng(5).normal(0.2, 1.5, 40)
+    expected = stats.ttest_1samp(x, 0.0, alternative="greater").pvalue
+    assert p_value(x) == pytest.approx(expected, rel=1e-9)
 
 
 def test_no_spread_is_decided_by_the_sign() -> None:
