@@ -11,7 +11,7 @@ from judge.builtin_judge import BuiltinJudge
 from judge.llm_judge import LlmJudge
 from judge.port import Judge
 from kit.chat import ChatModel
-from kit.clock import SystemClock
+from kit.clock import Clock, SystemClock
 from kit.db import Database, make_engine
 from kit.embedding import Embedder
 from kit.language import detect_language
@@ -44,7 +44,7 @@ class Lab:
     settings: Settings
     urls: DatabaseUrls
     db: Database
-    clock: SystemClock
+    clock: Clock
     chat: ChatModels
     embedder: Embedder
     active: ActiveGenomes
