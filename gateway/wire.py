@@ -84,7 +84,7 @@ def read_request(body: ChatCompletionRequest) -> Asked:
 def profile_of(model: str) -> str:
     """Read the profile out of a model's name. Raises NotFound."""
     name, slash, profile = model.partition("/")
-    if name != MODEL or (slash and not profile) or "\0" in profile:
+    if name != MODEL or (slash and not profile) or not profile.isprintable():
         raise NotFound(f"the model {model!r} does not exist; use {MODEL!r} or '{MODEL}/PROFILE'")
     return profile or "default"
 
