@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from pipeline.active import notify_active
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -15,6 +14,7 @@ from kit.errors import BadInput, Conflict, NotFound
 from models.genome import LAYERS, short_name
 from models.lifecycle import Status
 from models.tables import Approval, ApprovalDecision, AuditLog, Deployment, EvolutionGenome
+from pipeline.active import notify_active
 
 MIN_REASON_CHARS = 10
 
@@ -70,7 +70,7 @@ async def roll_back(db: Database, domain: str, layer: str, *, actor: str, reason
         active = await get_active(tx, domain, layer, lock=True)
         if active is None:
             raise Conflict(f"no genome of its own is active in domain {domain!r}, layer {layer}")
-        earlier = await load_row(tx, await _served_before(tx, active), lock=True)
+        earlier = await load_row(tx, await find_served_before(tx, active), lock=True)
         await deploy(tx, earlier, action="rollback", actor=actor, reason=reason)
         _audit(tx, "rollback", earlier, active, actor, reason)
         await notify_active(tx)
@@ -123,7 +123,7 @@ async def _decide(
         raise Conflict("somebody else decided on this a moment ago") from error
 
 
-async def _served_before(tx: AsyncSession, active: EvolutionGenome) -> UUID:
+async def find_served_before(tx: AsyncSession, active: EvolutionGenome) -> UUID:
     """Find what served when `active` first came: not what a later roll-back took away."""
     came = await tx.scalar(
         select(Deployment)

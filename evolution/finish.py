@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evolution.promote import promote_best, sentence_of
+from evolution.promote import promote_best, sentence_of, signed
 from evolution.questions import spend_confirm
 from evolution.race import Gain, Lane, line_of
 from evolution.replay import SAVED_ANSWER_WORTH
@@ -104,13 +104,13 @@ def _nothing(standing: Standing) -> str:
     lane, gain = standing.order[0]
     return (
         f"Nothing better found: {tried}; the best, {lane.contender.name}, differs by "
-        f"{gain.mean:+.2f} ± {gain.error:.2f} of 10 on {gain.pairs} search questions."
+        f"{signed(gain.mean)} ± {gain.error:.2f} of 10 on {gain.pairs} search questions."
     )
 
 
 def _explored(run: Run, standing: Standing) -> str:
     lane, gain = standing.order[0]
     return (
-        f"Explored: {lane.contender.name} looks better by {gain.mean:+.2f} ± {gain.error:.2f} "
+        f"Explored: {lane.contender.name} looks better by {signed(gain.mean)} ± {gain.error:.2f} "
         f"of 10 on {gain.pairs} search questions, but {run.plan.note}."
     )

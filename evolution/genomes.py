@@ -10,7 +10,7 @@ from kit.errors import Conflict, NotFound
 from models.contract import Frozen
 from models.defaults import DEFAULT_GENOMES, TUTORIAL_POSTPROCESS
 from models.genome import Genome, Layer, content_hash, dump_genome
-from models.lifecycle import Status, check_transition
+from models.lifecycle import Status, TransitionError, check_transition
 from models.tables import Deployment, EvolutionGenome
 
 DEFAULT_DOMAIN = "default"
@@ -76,8 +76,11 @@ async def load_incumbent(tx: AsyncSession, domain: str, layer: Layer) -> Evoluti
 
 
 def move(row: EvolutionGenome, status: Status) -> None:
-    """Change a genome's status. Raises models.lifecycle.TransitionError where it may not."""
-    check_transition(row.status, status)
+    """Change a genome's status. Raises Conflict where it may not."""
+    try:
+        check_transition(row.status, status)
+    except TransitionError as error:
+        raise Conflict(str(error)) from error
     row.status = status
 
 

@@ -75,6 +75,7 @@ async def _put_up(
     binding = await bind(tx, domain, row.content_hash, models, hash_key(evidence))
     evidence["binding"] = binding.model_dump(mode="json")
     evidence["models"] = models
+    evidence["judge_version"] = models["judge"]
     evidence["sentence"] = sentence_of(proof)
     tx.add(
         Approval(
@@ -88,12 +89,15 @@ async def _put_up(
     )
 
 
+def signed(points: float) -> str:
+    """Write a difference in points as people read it: with its sign, and a true minus."""
+    return f"{points:+.2f}".replace("-", "−")
+
+
 def sentence_of(proof: Proof) -> str:
     """Say in one sentence by how much, how sure, on how many."""
-    numbers = (
-        f"{proof.gain:+.2f} of 10 (interval {proof.low:+.2f} to {proof.high:+.2f}) "
-        f"on {proof.pairs} fresh questions"
-    )
+    interval = f"{signed(proof.low)} to {signed(proof.high)}"
+    numbers = f"{signed(proof.gain)} of 10 (interval {interval}) on {proof.pairs} fresh questions"
     if proof.decision == "better":
         return f"Better by {numbers}; a false alarm at most {proof.alpha:.0%} of the time."
     if proof.decision == "not_comparable":

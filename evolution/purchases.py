@@ -1,10 +1,12 @@
 """Buying answers and verdicts: looked up first, stored whole before they are used."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter
 from sqlalchemy import select
@@ -55,18 +57,20 @@ class Purchases:
         self._parts = parts
         self._cycle_id = cycle_id
         self._failures_in_a_row = 0
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def answer(self, question: str, genomes: GenomeSet, replicate: str) -> PaidFor:
         """Give the answer to `question` under `genomes`. Raises ProviderError."""
         key = self._answer_key(question, genomes, replicate)
-        stored = await self._find_answer(key)
-        if stored is not None:
-            return stored
-        started = time.perf_counter()
-        with paying_for(PaidScope(self._parts.tenant, self._cycle_id, key, "answer")):
-            state = await self._parts.answer(question, genomes)
-        latency_ms = (time.perf_counter() - started) * 1000
-        return await self._store_answer(key, state, latency_ms)
+        async with self._buying(key):
+            stored = await self._find_answer(key)
+            if stored is not None:
+                return stored
+            started = time.perf_counter()
+            with paying_for(PaidScope(self._parts.tenant, self._cycle_id, key, "answer")):
+                state = await self._parts.answer(question, genomes)
+            latency_ms = (time.perf_counter() - started) * 1000
+            return await self._store_answer(key, state, latency_ms)
 
     async def judge(self, exam: Exam, replicate: str, settle: Settle) -> Judged:
         """Judge a paid answer; `settle` runs in the transaction that stores the verdict.
@@ -77,14 +81,19 @@ class Purchases:
         if exam.answer.finish_reason == "error":
             return Judged(None, stored=False)
         key = self._verdict_key(exam, replicate)
-        stored = await self._find_verdict(key)
-        if stored is not None:
-            return Judged(stored, stored=True)
-        judgement = await self._ask_judge(key, exam)
-        if isinstance(judgement, Unscored):
-            return Judged(judgement, stored=False)
-        await self._store_verdict(key, judgement, settle)
-        return Judged(judgement, stored=True)
+        async with self._buying(key):
+            stored = await self._find_verdict(key)
+            if stored is not None:
+                return Judged(stored, stored=True)
+            judgement = await self._ask_judge(key, exam)
+            if isinstance(judgement, Unscored):
+                return Judged(judgement, stored=False)
+            await self._store_verdict(key, judgement, settle)
+            return Judged(judgement, stored=True)
+
+    def _buying(self, key: str) -> asyncio.Lock:
+        """Let one task at a time buy under `key`: two genomes may give the same answer at once."""
+        return self._locks.setdefault(key, asyncio.Lock())
 
     async def _ask_judge(self, key: str, exam: Exam) -> Verdict | Unscored:
         try:
