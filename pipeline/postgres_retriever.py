@@ -25,6 +25,10 @@ from pipeline.ports import RetrievalQuery, Scope
 
 EXACT_UP_TO = 10_000
 """Chunks of a corpus up to which all vectors are compared; above, the HNSW index is asked."""
+EF_SEARCH = 200
+"""How broadly the HNSW index is searched (decision 0011)."""
+MOST_EF_SEARCH = 1_000
+"""The most that pgvector takes."""
 REMEMBERED_QUESTIONS = 4_096
 
 Vector = NDArray[np.float32]
@@ -179,7 +183,8 @@ async def _vector_leg(tx: AsyncSession, asked: _Search) -> list[UUID]:
     if vector is None or not settings.vector_weight:
         return []
     if not asked.exact:
-        await tx.execute(text(sql.INDEX_SETTINGS), {"ef_search": str(asked.candidates)})
+        breadth = min(MOST_EF_SEARCH, max(EF_SEARCH, 2 * asked.candidates))
+        await tx.execute(text(sql.INDEX_SETTINGS), {"ef_search": str(breadth)})
     statement = sql.vector_leg(settings, len(vector), exact=asked.exact)
     values = asked.values | {"model": asked.model, "vector": _literal(vector)}
     rows = await tx.execute(text(statement), values)
