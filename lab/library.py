@@ -48,7 +48,8 @@ async def take_handbook(lab: Lab, tenant: UUID, progress: Progress = no_progress
 
     The profiles `default` and `tutorial` serve it.
     """
-    report = await take_folder(lab, tenant, HANDBOOK, HANDBOOK_CORPUS, progress)
+    documents = _of(progress, "documents")
+    report = await ingest_folder(lab.db, tenant, HANDBOOK, HANDBOOK_CORPUS, documents)
     await import_questions(lab.db, tenant, HANDBOOK_CORPUS, HANDBOOK)
     async with lab.db.transaction(tenant) as tx:
         assert report.corpus_id is not None
