@@ -58,8 +58,8 @@ unit: sync-dev ## Run the tests that need no database and no browser
 e2e: sync-dev browser ## Run the tests in a real browser
 	@$(BIN)/pytest -m e2e
 
-soak: sync-dev browser ## Run all tests, the long ones at full count
-	@GENOMA_SOAK=1 $(BIN)/pytest --durations=10
+soak: sync-dev browser ## Run all tests, with twenty times the drawn examples
+	@$(BIN)/pytest --durations=10 --hypothesis-profile=soak
 
 fmt: sync-dev ## Put the code into its format
 	@$(BIN)/ruff check --fix .

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pgvector.sqlalchemy
+from alembic import context
 from sqlalchemy import Connection, create_engine
 
-from alembic import context
 from kit.db import psycopg_url
 from kit.errors import Misconfigured
 from kit.settings import load_settings

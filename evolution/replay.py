@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from pipeline.steps.admit import may_keep
-
 from evolution.evaluate import Contender, Evaluator
 from evolution.paid import hash_key
 from evolution.purchases import Judged, PaidFor, exam_of
@@ -18,6 +16,7 @@ from evolution.results import Outcome, Phase, Scored, Shelf, keep_result, load_k
 from models.genome import CachePolicyGenome, GenomeSet
 from models.tables import Question
 from pipeline.ports import AnswerCache, CacheKey
+from pipeline.steps.admit import may_keep
 
 SAVED_ANSWER_WORTH = 0.5
 """Points of 10 that a served hit is worth more than a fresh answer of the same score."""

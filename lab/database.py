@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -10,7 +11,6 @@ from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError
 
-from alembic import command
 from kit.db import psycopg_url
 from kit.embedded_postgres import EmbeddedPostgres
 from kit.errors import Misconfigured

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, inspect, text
 
-from alembic import command
 from kit.db import psycopg_url
 from kit.embedded_postgres import EmbeddedPostgres
 from lab.database import alembic_config, create_database, upgrade
