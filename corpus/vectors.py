@@ -128,39 +128,35 @@ async def _write(
     vectors: dict[str, NDArray[np.float32]],
 ) -> int:
     """Store the vectors of those chunks that are still there; give their number."""
-    alive = set(
-        await tx.scalars(
-            select(DocumentChunk.id)
-            .where(DocumentChunk.id.in_([item.chunk_id for item in batch]))
-            .with_for_update()
-        )
-    )
-    items = [item for item in batch if item.chunk_id in alive]
+    items = await _alive(tx, batch)
     if not items:
         return 0
     common = {"tenant_id": tenant, "model": model}
-    cached = {item.content_hash: vectors[item.content_hash] for item in items}
-    await tx.execute(
-        insert(EmbeddingCache).on_conflict_do_nothing(),
-        [
-            common
-            | {"kind": "passage", "content_hash": key, "vector": value.astype("<f4").tobytes()}
-            for key, value in cached.items()
-        ],
-    )
-    await tx.execute(
-        insert(ChunkVector).on_conflict_do_nothing(),
-        [
-            common
-            | {
-                "chunk_id": item.chunk_id,
-                "corpus_id": corpus_id,
-                "embedding": vectors[item.content_hash],
-            }
-            for item in items
-        ],
-    )
+    hashes = {item.content_hash for item in items}
+    cached = [
+        {**common, "kind": "passage", "content_hash": key, "vector": vector_bytes(vectors[key])}
+        for key in hashes
+    ]
+    await tx.execute(insert(EmbeddingCache).on_conflict_do_nothing(), cached)
+    rows = [
+        {
+            **common,
+            "chunk_id": item.chunk_id,
+            "corpus_id": corpus_id,
+            "embedding": vectors[item.content_hash],
+        }
+        for item in items
+    ]
+    await tx.execute(insert(ChunkVector).on_conflict_do_nothing(), rows)
     return len(items)
+
+
+async def _alive(tx: AsyncSession, batch: Sequence[_Pending]) -> list[_Pending]:
+    """Those of `batch` whose chunk was not deleted meanwhile; they stay until this commits."""
+    ids = [item.chunk_id for item in batch]
+    locked = select(DocumentChunk.id).where(DocumentChunk.id.in_(ids)).with_for_update()
+    alive = set(await tx.scalars(locked))
+    return [item for item in batch if item.chunk_id in alive]
 
 
 def vector_bytes(vector: NDArray[np.float32]) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kit.errors import BadInput, NotFound
-from models.contract import Turn
+from models.contract import Answer, Turn
 from pipeline.state import State
 
 MODEL = "genoma"
@@ -93,32 +93,13 @@ def completion(state: State, model: str, notes: tuple[str, ...] = ()) -> dict[st
     """Write an answer as a `chat.completion`, with the full citations and the genomes beside it."""
     answer = state.answer
     assert answer is not None
-    used = [call.usage for call in state.calls]
-    prompt = sum(usage.prompt_tokens for usage in used)
-    completion_tokens = sum(usage.completion_tokens for usage in used)
     return {
         "id": f"chatcmpl-{state.trace_id.hex}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": model,
-        "choices": [
-            {
-                "index": 0,
-                "message": {
-                    "role": "assistant",
-                    "content": answer.answer,
-                    "refusal": None,
-                    "annotations": _annotations(state),
-                },
-                "logprobs": None,
-                "finish_reason": "length" if answer.finish_reason == "length" else "stop",
-            }
-        ],
-        "usage": {
-            "prompt_tokens": prompt,
-            "completion_tokens": completion_tokens,
-            "total_tokens": prompt + completion_tokens,
-        },
+        "choices": [_choice(state, answer)],
+        "usage": _usage(state),
         "citations": [source.model_dump(mode="json") for source in answer.sources],
         "genoma": {
             "genomes": state.genomes.names(),
@@ -130,6 +111,28 @@ def completion(state: State, model: str, notes: tuple[str, ...] = ()) -> dict[st
             "warnings": [*answer.warnings, *notes],
             "supportedness": answer.supportedness,
         },
+    }
+
+
+def _choice(state: State, answer: Answer) -> dict[str, Any]:
+    message = {
+        "role": "assistant",
+        "content": answer.answer,
+        "refusal": None,
+        "annotations": _annotations(state),
+    }
+    finish_reason = "length" if answer.finish_reason == "length" else "stop"
+    return {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}
+
+
+def _usage(state: State) -> dict[str, int]:
+    """Tokens of all model calls that the answer took; built-in parts use none."""
+    prompt = sum(call.usage.prompt_tokens for call in state.calls)
+    completed = sum(call.usage.completion_tokens for call in state.calls)
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completed,
+        "total_tokens": prompt + completed,
     }
 
 
