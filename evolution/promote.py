@@ -91,7 +91,8 @@ async def _put_up(
 
 def signed(points: float) -> str:
     """Write a difference in points as people read it: with its sign, and a true minus."""
-    return f"{points:+.2f}".replace("-", "−")
+    text = f"{points:+.2f}"
+    return "0.00" if text[1:] == "0.00" else text.replace("-", "−")
 
 
 def sentence_of(proof: Proof) -> str:

@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from evolution.evidence import Evidence
 from kit.chat import ChatModel, ChatReply, ChatRequest, Message
 from kit.errors import BadInput
+from kit.schemas import strict_schema
 from kit.structured import read_model
 from models.genome import LAYER_GENOMES, Genome, dump_genome
 from models.upgrade import load_genome
@@ -69,38 +70,10 @@ def read_proposal(reply: ChatReply, incumbent: Genome) -> tuple[Genome, str]:
 
 
 def proposal_schema(incumbent: Genome) -> dict[str, Any]:
-    """The JSON schema of a reply, with the layer's bounds and choices in it; `title` names it."""
-    genome = LAYER_GENOMES[incumbent.layer].model_json_schema()
-    definitions = genome.pop("$defs", {})
-    definitions.get("Instruction", {}).get("properties", {}).pop("origin", None)
-    reply = {"properties": {"genome": genome, "notes": {"type": "string"}}}
-    whole = {"type": "object", **reply, "$defs": definitions}
-    return {**_strict(whole), "title": "proposal"}
-
-
-def _strict(schema: Any) -> Any:
-    """Rewrite a schema in the subset that strict endpoints take.
-
-    Every property is required and no other is allowed; a mapping with a closed set of keys
-    becomes an object of these keys; defaults and titles go. What a schema cannot say there
-    is still checked when the reply is read.
-    """
-    if isinstance(schema, list):
-        return [_strict(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {k: _strict(v) for k, v in schema.items() if k not in _NOT_STRICT}
-    if "propertyNames" in schema:
-        keys = _strict(schema["propertyNames"])["enum"]
-        kept["properties"] = {key: _strict(schema["additionalProperties"]) for key in keys}
-        kept.pop("propertyNames")
-    if isinstance(kept.get("properties"), dict) and schema.get("type") == "object":
-        kept["required"] = list(kept["properties"])
-        kept["additionalProperties"] = False
-    return kept
-
-
-_NOT_STRICT = frozenset({"default", "title", "description", "minProperties", "pattern"})
+    """The JSON schema of a reply, with the layer's bounds and choices in it."""
+    genome_type = LAYER_GENOMES[incumbent.layer]
+    reply = create_model("Proposal", genome=(genome_type, ...), notes=(str, ...))
+    return strict_schema(reply, "proposal")
 
 
 def _origins(content: Any) -> dict[tuple[str, str], str]:

@@ -22,6 +22,9 @@ MIN_COMMON = 0.8
 WORTH_A_PROOF = 1.0
 """Standard errors above 0 that the search gain must reach before fresh questions are spent."""
 
+LEAST_GAIN = 0.1
+"""Points of 10 under which a gain is not worth a proof, however sure it looks."""
+
 
 class Evaluates(Protocol):
     async def eval_all(
@@ -53,7 +56,7 @@ class Gain:
 
     @property
     def is_promising(self) -> bool:
-        return self.comparable and self.mean > 0 and self.mean >= WORTH_A_PROOF * self.error
+        return self.comparable and self.mean >= max(LEAST_GAIN, WORTH_A_PROOF * self.error)
 
 
 async def run_race(
