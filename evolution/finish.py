@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from evolution.promote import promote_best, sentence_of, signed
-from evolution.questions import spend_confirm
 from evolution.race import Gain, Lane, line_of
 from evolution.replay import SAVED_ANSWER_WORTH
 from evolution.results import load_known
@@ -53,19 +52,18 @@ async def finish_cycle(run: Run, standing: Standing) -> CycleResult:
 
 
 async def _prove(run: Run, incumbent: Lane, lane: Lane, gain: Gain) -> Proof:
-    """Spend the confirm questions, once and for ever, and let the test run."""
+    """Let the test run on the questions that were kept fresh for it."""
     await run.board.show_candidate(line_of(lane, "finalist", gain))
     await run.board.show(phase="proving")
-    parts, plan = run.parts, run.plan
-    async with parts.db.transaction(parts.tenant) as tx:
-        await spend_confirm(
-            tx, parts.tenant, run.cycle.id, run.cycle.domain, run.layer, plan.confirm_questions
-        )
-    questions = await run.load_questions(plan.confirm_questions)
-    proof, _ = await promote_best(
-        run.evaluator, plan, incumbent.contender, lane.contender, questions, run.cycle.domain
+    questions = await run.load_questions(run.plan.confirm_questions)
+    return await promote_best(
+        run.evaluator,
+        run.plan,
+        incumbent.contender,
+        lane.contender,
+        questions,
+        run.cycle.domain,
     )
-    return proof
 
 
 async def _proven(run: Run, lane: Lane, proof: Proof) -> dict[str, object]:

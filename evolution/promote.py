@@ -10,6 +10,7 @@ from evolution.evaluate import Contender, Evaluator
 from evolution.genomes import load_row, move
 from evolution.paid import hash_key
 from evolution.proof import conclude, judge_look
+from evolution.questions import spend_confirm
 from evolution.results import Scored
 from evolution.shapes import CyclePlan, Pair, Proof
 from models.lifecycle import Status
@@ -23,16 +24,18 @@ async def promote_best(
     finalist: Contender,
     questions: Sequence[Question],
     domain: str,
-) -> tuple[Proof, list[Pair]]:
+) -> Proof:
     """Answer and judge both sides anew on fresh questions, and promote what is proven.
 
-    Each look adds a block of questions; the test stops as soon as it may. A proven finalist
-    becomes `pending_approval`, bound to all that the proof holds for.
+    Each look adds a block of questions, spent once and for ever; the test stops as soon as it
+    may, and what it did not need stays fresh. A proven finalist becomes `pending_approval`,
+    bound to all that the proof holds for.
     """
     pairs: list[Pair] = []
     look = 0
     for look, (start, end) in enumerate(pairwise((0, *plan.looks)), start=1):
         block = questions[start:end]
+        await _spend(evaluator, plan, domain, block)
         scores = await evaluator.eval_all([incumbent, finalist], block, "confirm")
         pairs += _pairs(block, scores[incumbent.genome_id], scores[finalist.genome_id])
         if judge_look(pairs, look, plan.looks, plan.alpha) != "go_on":
@@ -41,7 +44,15 @@ async def promote_best(
     if proof.decision == "better":
         async with evaluator.parts.db.transaction(evaluator.parts.tenant) as tx:
             await _put_up(tx, evaluator, domain, incumbent, finalist, proof, pairs)
-    return proof, pairs
+    return proof
+
+
+async def _spend(
+    evaluator: Evaluator, plan: CyclePlan, domain: str, block: Sequence[Question]
+) -> None:
+    tenant, ids = evaluator.parts.tenant, [question.id for question in block]
+    async with evaluator.parts.db.transaction(tenant) as tx:
+        await spend_confirm(tx, tenant, evaluator.cycle_id, domain, plan.layer, ids)
 
 
 def _pairs(
