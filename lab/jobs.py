@@ -1,19 +1,42 @@
 """The job queue: who does what a process has asked for, on the same PostgreSQL."""
 
+import asyncio
 from uuid import UUID
 
-from procrastinate import App, PsycopgConnector, RetryStrategy
+import structlog
+from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
+from procrastinate.exceptions import JobAborted
+from procrastinate.jobs import Job
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from evolution.cycle import run_cycle
+from evolution.store import load_cycle
 from kit.db import libpq_url
-from kit.errors import Conflict
+from kit.errors import Conflict, GenomaError, ProviderBusy, ProviderUnreachable
 from lab.library import complete_corpus
 from lab.wiring import Lab, make_cycle_parts
 
 STALLED_AFTER_S = 30
-_TRY_AGAIN = RetryStrategy(max_attempts=30, wait=20, retry_exceptions={Conflict})
-"""Another process evolves the same layer, or a former worker's lock is not gone yet."""
+TRY_AGAIN_AFTER_S = 20
+MOST_ATTEMPTS = 30
+
+log = structlog.get_logger()
+
+
+class GoOn(BaseRetryStrategy):
+    """Says when a job that did not come to its end runs again.
+
+    At once where its worker was told to stop; later where another process evolves the same
+    layer, a former worker's lock is not gone yet, or an endpoint is out of reach.
+    """
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        if isinstance(exception, asyncio.CancelledError | JobAborted):
+            return RetryDecision()
+        passing = isinstance(exception, Conflict | ProviderBusy | ProviderUnreachable)
+        if passing and job.attempts < MOST_ATTEMPTS:
+            return RetryDecision(retry_in={"seconds": TRY_AGAIN_AFTER_S})
+        return None
 
 
 def make_jobs(lab: Lab) -> App:
@@ -21,16 +44,28 @@ def make_jobs(lab: Lab) -> App:
     connector = PsycopgConnector(conninfo=libpq_url(lab.urls.service), min_size=1, max_size=4)
     app = App(connector=connector)
 
-    @app.task(name="run_cycle", retry=_TRY_AGAIN)
+    @app.task(name="run_cycle", retry=GoOn())
     async def run_cycle_job(tenant: str, cycle: str) -> None:
-        parts = await make_cycle_parts(lab, UUID(tenant), UUID(cycle))
-        await run_cycle(parts, UUID(cycle))
+        await _run_cycle(lab, UUID(tenant), UUID(cycle))
 
-    @app.task(name="complete_corpus")
+    @app.task(name="complete_corpus", retry=GoOn())
     async def complete_corpus_job(tenant: str, profile: str) -> None:
         await complete_corpus(lab, UUID(tenant), profile)
 
     return app
+
+
+async def _run_cycle(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
+    """Run a cycle to its end. One that failed has ended too: its row says why."""
+    parts = await make_cycle_parts(lab, tenant, cycle_id)
+    try:
+        await run_cycle(parts, cycle_id)
+    except GenomaError as error:
+        async with lab.db.transaction(tenant) as tx:
+            cycle = await load_cycle(tx, cycle_id)
+        if cycle.status != "failed":
+            raise
+        log.warning("a cycle failed", cycle=str(cycle_id), reason=str(error))
 
 
 async def enqueue(tx: AsyncSession, jobs: App, task: str, lock: str, **arguments: str) -> None:

@@ -77,15 +77,19 @@ def check_port(settings: Settings) -> None:
 
 def die_with_parent() -> None:
     """Ask the kernel to end this process when the one that started it dies, however it dies."""
-    if sys.platform == "linux" and os.environ.get("GENOMA_SUPERVISED"):
+    parent = os.environ.get("GENOMA_SUPERVISED")
+    if sys.platform == "linux" and parent:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != int(parent):  # it died before the kernel was asked
+            sys.exit(1)
 
 
 async def _keep_worker() -> None:
     """Keep one worker process alive; end it when cancelled."""
     while True:
+        environment = {**os.environ, "GENOMA_SUPERVISED": str(os.getpid())}
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "lab", "worker", env={**os.environ, "GENOMA_SUPERVISED": "1"}
+            sys.executable, "-m", "lab", "worker", env=environment
         )
         try:
             code = await process.wait()

@@ -11,6 +11,8 @@ from lab.schedule import start_schedule
 from lab.wiring import Lab
 
 LOOK_FOR_STALLED_EVERY_S = 10
+STOPS_WITHIN_S = 1
+"""A job that is not done by then goes on with the next worker, behind what it has committed."""
 
 log = structlog.get_logger()
 
@@ -22,7 +24,9 @@ async def work(lab: Lab) -> None:
         scheduler = start_schedule(lab, jobs)
         watcher = asyncio.create_task(_watch_stalled(jobs))
         try:
-            await jobs.run_worker_async(concurrency=1, name="genoma", shutdown_graceful_timeout=5)
+            await jobs.run_worker_async(
+                concurrency=1, name="genoma", shutdown_graceful_timeout=STOPS_WITHIN_S
+            )
         finally:
             watcher.cancel()
             scheduler.shutdown(wait=False)
