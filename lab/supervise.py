@@ -6,7 +6,8 @@ import os
 import signal
 import socket
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import uvicorn
 from rich.panel import Panel
@@ -21,7 +22,21 @@ from lab.web import make_web
 from lab.wiring import Lab, open_lab
 
 RESTART_AFTER_S = 2.0
+WORKER_MAY_TAKE_S = 3.0
+"""To stop; a thread that computes vectors cannot be interrupted, and nothing is lost with it."""
 _PR_SET_PDEATHSIG = 1
+
+
+class _Server(uvicorn.Server):
+    """Stops when told to, and lets the lab tidy up.
+
+    uvicorn's own way raises the signal once more when it has stopped: that would end the process
+    before worker and database are.
+    """
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
 
 
 async def supervise() -> None:
@@ -58,7 +73,11 @@ async def serve(lab: Lab) -> None:
         server_header=False,
         timeout_graceful_shutdown=5,
     )
-    await uvicorn.Server(config).serve()
+    server = _Server(config)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, server.handle_exit, number, None)
+    await server.serve()
 
 
 def check_port(settings: Settings) -> None:
@@ -96,7 +115,7 @@ async def _keep_worker() -> None:
         except asyncio.CancelledError:
             process.terminate()
             with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), 10)
+                await asyncio.wait_for(process.wait(), WORKER_MAY_TAKE_S)
             if process.returncode is None:
                 process.kill()
             raise

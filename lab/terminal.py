@@ -1,6 +1,7 @@
 """How the lab speaks in a terminal: colours, bars, one red line when something cannot be done."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ err = Console(stderr=True, highlight=False)
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a command; what cannot be done is one sentence and exit code 1."""
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return asyncio.run(work)
     except GenomaError as error:
