@@ -26,8 +26,9 @@ class Standing:
 
 async def finish_cycle(run: Run, standing: Standing) -> CycleResult:
     """Prove the best candidate where it is promising and fresh questions are there."""
-    for lane, gain in standing.order[1:]:
-        await run.board.show_candidate(line_of(lane, "dropped", gain))
+    for place, (lane, gain) in enumerate(standing.order):
+        if place > 0 or not gain.is_promising:
+            await run.board.show_candidate(line_of(lane, "dropped", gain))
     base = CycleResult(
         outcome="nothing_better",
         sentence=_nothing(standing),
