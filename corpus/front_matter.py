@@ -9,6 +9,9 @@ _BLOCK = re.compile(
     r"\A---[ \t]*\n(.{0,20000}?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
 
+_MOST_BRACKETS = 200
+"""Nobody writes more by hand, and the parser's time grows with the square of their depth."""
+
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str, list[str]]:
     """Give the metadata, the text without the block, and notes on what could not be read.
@@ -20,6 +23,8 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str, list[str]]:
     if match is None:
         return {}, text, []
     body = text[match.end() :]
+    if sum(match[1].count(bracket) for bracket in "[{") > _MOST_BRACKETS:
+        return {}, body, ["front matter left out: it is nested too deeply"]
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(match[1])):
             return {}, body, ["front matter with aliases left out"]

@@ -95,12 +95,18 @@ def test_front_matter_becomes_metadata_as_text(tmp_path: Path) -> None:
     assert (loaded.title, loaded.text) == ("Mocks", "# Mocks\n")
 
 
-@pytest.mark.parametrize("block", ["a: [1,", "a: b: c", "a: " + "[" * 9_000])
+@pytest.mark.parametrize("block", ["a: [1,", "a: b: c", "a: " + "[" * 100])
 def test_broken_front_matter_is_left_out_and_noted(tmp_path: Path, block: str) -> None:
     loaded = load(tmp_path, "a.md", f"---\n{block}\n---\nText.\n".encode())
     assert isinstance(loaded, SourceText)
     assert (loaded.text, loaded.metadata) == ("Text.\n", {})
     assert loaded.notes == ("front matter left out: it is not valid YAML",)
+
+
+def test_front_matter_that_is_nested_too_deeply_is_not_even_parsed(tmp_path: Path) -> None:
+    loaded = load(tmp_path, "a.md", f"---\na: {'[' * 9_000}\n---\nText.\n".encode())
+    assert isinstance(loaded, SourceText)
+    assert loaded.notes == ("front matter left out: it is nested too deeply",)
 
 
 def test_a_nul_that_yaml_makes_is_removed(tmp_path: Path) -> None:
