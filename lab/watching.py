@@ -64,7 +64,8 @@ def print_result(cycle: Cycle) -> None:
 
 def progress_table(progress: CycleProgress) -> Table:
     """One line a genome: who it is, what changed, and how it stands."""
-    table = Table("genome", "state", "answered", "mean", "Δ", "change", box=None, pad_edge=False)
+    table = Table("genome", "state", "answered", "mean", "Δ", box=None, pad_edge=False)
+    table.add_column("change", overflow="fold")
     for candidate in sorted(progress.candidates, key=_place):
         style = _STYLES[candidate.state]
         table.add_row(*_cells(candidate), style=style)
