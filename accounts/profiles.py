@@ -42,7 +42,8 @@ async def load_profile(tx: AsyncSession, name: str) -> Profile:
     profile = await tx.scalar(select(Profile).where(Profile.name == name))
     if profile is None:
         known = ", ".join(p.name for p in await list_profiles(tx))
-        raise NotFound(f"no profile is named {name!r}; there is {known or 'none yet'}")
+        there_is = known or "none yet: bring documents in with `genoma ingest FOLDER`"
+        raise NotFound(f"no profile is named {name!r}; there is {there_is}")
     return profile
 
 
