@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import uvicorn
-from rich.panel import Panel
 
 from kit.errors import Misconfigured
 from kit.log import configure_logging
@@ -75,8 +74,8 @@ async def serve(lab: Lab) -> None:
     )
     server = _Server(config)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, server.handle_exit, number, None)
+    # The other ways to be told to end are made a SIGINT by lab.terminal.
+    loop.add_signal_handler(signal.SIGINT, server.handle_exit, signal.SIGINT, None)
     await server.serve()
 
 
@@ -119,20 +118,16 @@ async def _keep_worker() -> None:
             if process.returncode is None:
                 process.kill()
             raise
+        await asyncio.sleep(RESTART_AFTER_S)  # the lab may be ending, and its worker with it
         err.print(f"the worker ended with code {code}; starting another", style="yellow")
-        await asyncio.sleep(RESTART_AFTER_S)
 
 
 def _welcome(settings: Settings, first: FirstStart) -> None:
+    """Say where the lab is. A link stands on a line of its own that no frame cuts."""
     base = f"http://{settings.host}:{settings.port}"
-    lines = [f"Genoma serves on [bold]{base}/[/]"]
+    out.print(f"\n[bold cyan]Genoma[/] serves on [bold]{base}/[/]")
     if first.setup_link:
-        lines.append("Create the first admin, once, within 24 hours:")
-        lines.append(f"  [bold cyan]{base}{first.setup_link}[/]")
-    lines.append(f"API key: {first.key_file}   Model: genoma   Base URL: {base}/v1")
-    lines.append("Ctrl-C ends it; nothing is lost.")
-    if out.is_terminal:
-        out.print(Panel("\n".join(lines), expand=False, border_style="cyan"))
-    else:
-        for line in lines:
-            out.print(line, soft_wrap=True)
+        out.print("Create the first admin, once, within 24 hours:\n")
+        out.print(f"  [bold cyan]{base}{first.setup_link}[/]\n", soft_wrap=True)
+    out.print(f"[dim]API:[/] {base}/v1  [dim]model:[/] genoma  [dim]key in:[/] {first.key_file}")
+    out.print("[dim]Ctrl-C ends it; nothing is lost.[/]\n")

@@ -25,7 +25,9 @@ err = Console(stderr=True, highlight=False)
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a command; what cannot be done is one sentence and exit code 1."""
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    for number in (signal.SIGTERM, signal.SIGHUP):  # told to end, the terminal closed: like Ctrl-C
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return asyncio.run(work)
     except GenomaError as error:

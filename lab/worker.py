@@ -1,7 +1,7 @@
 """The worker process: runs jobs one at a time, and keeps the lab's clock."""
 
 import asyncio
-from contextlib import suppress
+import signal
 
 import structlog
 from procrastinate import App
@@ -17,22 +17,43 @@ STOPS_WITHIN_S = 1
 log = structlog.get_logger()
 
 
-async def work(lab: Lab) -> None:
+def listen_for_the_end() -> asyncio.Event:
+    """Give an event that is set when this process is told to end.
+
+    It is listened for from the first moment on: a pool of connections that is cancelled while it
+    opens would hang for ever.
+    """
+    told = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, told.set)
+    return told
+
+
+async def work(lab: Lab, told: asyncio.Event) -> None:
     """Run jobs until told to stop. A job that a killed worker left is taken up again."""
     jobs = make_jobs(lab)
     async with jobs.open_async():
         scheduler = start_schedule(lab, jobs)
-        watcher = asyncio.create_task(_watch_stalled(jobs))
-        try:
-            await jobs.run_worker_async(
-                concurrency=1, name="genoma", shutdown_graceful_timeout=STOPS_WITHIN_S
-            )
-        finally:
-            watcher.cancel()
-            scheduler.shutdown(wait=False)
-            with suppress(asyncio.CancelledError):
-                await watcher
-            await lab.close()
+        running = [
+            asyncio.create_task(
+                jobs.run_worker_async(
+                    concurrency=1,
+                    name="genoma",
+                    shutdown_graceful_timeout=STOPS_WITHIN_S,
+                    install_signal_handlers=False,
+                )
+            ),
+            asyncio.create_task(_watch_stalled(jobs)),
+            asyncio.create_task(told.wait()),
+        ]
+        await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        scheduler.shutdown(wait=False)
+        for task in running:
+            task.cancel()
+        ended = await asyncio.gather(*running, return_exceptions=True)
+        await lab.close()
+    for each in ended:
+        if isinstance(each, Exception):  # none of them ends by itself but by an error
+            raise each
 
 
 async def _watch_stalled(jobs: App) -> None:

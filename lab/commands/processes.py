@@ -39,13 +39,14 @@ def run_worker() -> None:
     from kit.settings import load_settings
     from lab.supervise import die_with_parent
     from lab.wiring import open_lab
-    from lab.worker import work
+    from lab.worker import listen_for_the_end, work
 
     die_with_parent()
     configure_logging()
 
     async def start() -> None:
-        await work(open_lab(load_settings()))
+        told = listen_for_the_end()
+        await work(open_lab(load_settings()), told)
 
     run(start())
 

@@ -90,6 +90,18 @@ def test_a_worker_that_is_killed_is_replaced(home: Path, settings: dict[str, str
         assert "starting another" in lab.said
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["told to", "hung up"])
+def test_nothing_is_left_running_when_the_lab_is_ended(
+    home: Path, settings: dict[str, str], number: signal.Signals
+) -> None:
+    with running_lab(home, **settings) as lab:
+        worker = wait_for(lambda: workers(lab))[0]
+        lab.process.send_signal(number)
+        assert lab.process.wait(timeout=30) == 0
+    assert not worker.is_running()
+    assert database_processes(home) == []
+
+
 def test_no_worker_outlives_a_lab_that_is_killed_and_the_next_start_has_its_data(
     home: Path, settings: dict[str, str]
 ) -> None:
