@@ -13,11 +13,11 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from evolution.genomes import DEFAULT_DOMAIN, Origin, add_genome, deploy, get_active, seed_genomes
 from kit.db import Database, make_engine, psycopg_url
 from kit.embedded_postgres import EmbeddedPostgres
-from kit.errors import Misconfigured
+from kit.errors import Conflict, Misconfigured
 from kit.settings import Settings
 from lab.database import DatabaseUrls, create_database, open_database, upgrade
 from models.defaults import DEFAULT_GENOMES
-from models.lifecycle import Status, TransitionError
+from models.lifecycle import Status
 from models.tables import (
     DEFAULT_TENANT,
     Corpus,
@@ -231,7 +231,7 @@ async def test_a_rejected_genome_never_comes_back(db: Database) -> None:
     async with db.transaction() as tx:
         row = await tx.get_one(EvolutionGenome, row.id)
         row.status = Status.REJECTED
-        with pytest.raises(TransitionError, match="cannot go from rejected to active"):
+        with pytest.raises(Conflict, match="cannot go from rejected to active"):
             await deploy(tx, row, action="approve", actor="ada", reason="because we can")
 
 
