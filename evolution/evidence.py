@@ -41,7 +41,7 @@ async def load_failures(tx: AsyncSession, cycle_id: UUID, genome_id: UUID) -> tu
         select(EvolutionEvalResult)
         .filter_by(cycle_id=cycle_id, genome_id=genome_id, phase="search")
         .where(EvolutionEvalResult.judge_score.is_not(None))
-        .order_by(EvolutionEvalResult.judge_score, EvolutionEvalResult.question_id)
+        .order_by(EvolutionEvalResult.judge_score, EvolutionEvalResult.query)
         .limit(WORST_SHOWN)
     )
     return tuple(
