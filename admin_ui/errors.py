@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from admin_ui.deps import ForeignForm, SignInNeeded
 from admin_ui.templating import get_pages
-from kit.errors import NotFound
+from kit.errors import NotFound, Unavailable
 
 _log = structlog.get_logger()
 
@@ -22,6 +22,7 @@ def add_error_pages(app: FastAPI) -> None:
     app.add_exception_handler(NotFound, _not_found)
     app.add_exception_handler(RequestValidationError, _not_found)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Unavailable, _unavailable)
     app.add_exception_handler(Exception, _failure)
 
 
@@ -54,6 +55,12 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if error.status_code == 404:
         return await _not_found(request, error)
     return _page(request, error.status_code, "That did not work", str(error.detail))
+
+
+async def _unavailable(request: Request, error: Exception) -> Response:
+    _log.warning("page not served", path=request.url.path, reason=str(error))
+    sentence = "The database is out of reach at the moment. Try again in a minute."
+    return _page(request, 503, "Not now", sentence)
 
 
 async def _failure(request: Request, error: Exception) -> Response:

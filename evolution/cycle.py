@@ -23,7 +23,7 @@ from evolution.replay import ReplayEvaluator
 from evolution.running import Run
 from evolution.shapes import CyclePlan, CycleResult, Refusal
 from evolution.store import cycle_lock, load_cycle, mark_done, mark_failed, mark_running
-from kit.errors import Conflict, GenomaError
+from kit.errors import Conflict, GenomaError, Unavailable
 from models.lifecycle import Status
 from models.tables import Cycle, EvolutionGenome, Question
 
@@ -42,6 +42,8 @@ async def run_cycle(parts: CycleParts, cycle_id: UUID) -> CycleResult:
     async with cycle_lock(parts.db, cycle.domain, cycle.layer):
         try:
             return await _run(await _begin(parts, cycle))
+        except Unavailable:
+            raise  # nothing can be written down now; whoever runs it comes again
         except GenomaError as error:
             async with parts.db.transaction(parts.tenant) as tx:
                 await mark_failed(tx, cycle_id, str(error), parts.clock.now())
@@ -162,5 +164,6 @@ async def _close(run: Run, result: CycleResult, seconds: float) -> CycleResult:
     result = result.model_copy(update={"seconds": round(seconds, 1)})
     await run.board.show(phase="done")
     async with run.parts.db.transaction(run.parts.tenant) as tx:
+        await book_lost(tx, run.parts.tenant, run.cycle.id)
         await mark_done(tx, run.cycle.id, result, run.parts.clock.now())
     return result

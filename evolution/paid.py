@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from kit.chat import ChatModel, ChatReply, ChatRequest, Usage
 from kit.db import Database, set_tenant
-from kit.errors import ProviderError
+from kit.errors import ProviderError, ProviderUnreachable
 from models.tables import LAB_TENANT, LedgerEntry, PaidCall
 
 
@@ -80,6 +80,8 @@ class PaidChat:
             return _load_reply(stored)
         try:
             reply = await self._inner.chat(request)
+        except ProviderUnreachable:
+            raise  # it may have been billed: it is booked as lost in flight
         except ProviderError:
             await self._forget(key, scope)
             raise

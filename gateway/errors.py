@@ -19,6 +19,7 @@ from kit.errors import (
     ProviderBusy,
     ProviderError,
     TooLong,
+    Unavailable,
 )
 
 _KINDS: tuple[tuple[type[GenomaError], int, str, str], ...] = (
@@ -28,6 +29,7 @@ _KINDS: tuple[tuple[type[GenomaError], int, str, str], ...] = (
     (NotFound, 404, "invalid_request_error", "model_not_found"),
     (Conflict, 409, "invalid_request_error", "conflict"),
     (BudgetExhausted, 429, "insufficient_quota", "insufficient_quota"),
+    (Unavailable, 503, "api_error", "service_unavailable"),
     (ProviderBusy, 429, "rate_limit_error", "rate_limit_exceeded"),
     (ProviderError, 502, "api_error", "upstream_error"),
 )

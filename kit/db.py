@@ -7,9 +7,10 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 from sqlalchemy import text
+from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 
-from kit.errors import Misconfigured
+from kit.errors import Misconfigured, Unavailable
 
 
 class Database:
@@ -25,11 +26,20 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self, tenant: UUID | None = None) -> AsyncIterator[AsyncSession]:
-        """Open a session, commit at the end, roll back on any error."""
-        async with AsyncSession(self.engine, expire_on_commit=False) as session, session.begin():
-            if tenant is not None:
-                await set_tenant(session, tenant)
-            yield session
+        """Open a session, commit at the end, roll back on any error.
+
+        Raises Unavailable where the database cannot be reached or closes the connection.
+        """
+        try:
+            async with (
+                AsyncSession(self.engine, expire_on_commit=False) as session,
+                session.begin(),
+            ):
+                if tenant is not None:
+                    await set_tenant(session, tenant)
+                yield session
+        except (OperationalError, InterfaceError) as error:
+            raise Unavailable("the database is out of reach") from error
 
     async def close(self) -> None:
         await self.engine.dispose()
@@ -51,7 +61,10 @@ def psycopg_url(url: str) -> str:
     """Name psycopg as the driver. Raises Misconfigured where it is not a PostgreSQL URL."""
     scheme, separator, rest = url.partition("://")
     if not separator or scheme.partition("+")[0] not in ("postgresql", "postgres"):
-        raise Misconfigured(f"{scheme!r} is not a PostgreSQL URL (postgresql://user@host/database)")
+        # What was given is not quoted: it may hold a password.
+        raise Misconfigured(
+            "the database URL is no PostgreSQL URL (postgresql://user@host/database)"
+        )
     return f"postgresql+psycopg://{rest}"
 
 

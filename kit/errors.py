@@ -7,6 +7,7 @@ GenomaError
 ├── Conflict                 somebody or something changed it meanwhile (HTTP 409)
 ├── NotAllowed               a key or password that is refused (HTTP 401)
 ├── BudgetExhausted          the reservation does not fit into the budget (HTTP 429)
+├── Unavailable              the database is out of reach for a while (HTTP 503)
 ├── Misconfigured            a setting, database or file that cannot work (exit 1)
 ├── UnreadableReply          a model replied, but not with what was asked for (unscored, refused)
 └── ProviderError            a model endpoint failed (HTTP 502)
@@ -41,6 +42,10 @@ class NotAllowed(GenomaError):
 
 
 class BudgetExhausted(GenomaError):
+    pass
+
+
+class Unavailable(GenomaError):
     pass
 
 

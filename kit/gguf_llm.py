@@ -108,8 +108,10 @@ def check_gguf(path: Path) -> None:
             size = os.fstat(file.fileno()).st_size
     except OSError as error:
         raise Misconfigured(f"the GGUF file {path} cannot be read: {error.strerror}") from error
-    if len(header) < _HEADER.size or header[:4] != b"GGUF":
+    if header[:4] != b"GGUF":
         raise Misconfigured(f"{path} is not a GGUF file: it does not begin with 'GGUF'")
+    if len(header) < _HEADER.size:
+        raise Misconfigured(f"the GGUF file {path} is cut off after {len(header)} bytes")
     _magic, version, tensors, entries = _HEADER.unpack(header)
     if version not in _VERSIONS:
         raise Misconfigured(f"{path} is a GGUF file of version {version}; known are 2 and 3")

@@ -3,6 +3,7 @@
 import logging
 import sys
 
+import stamina
 import structlog
 
 
@@ -23,4 +24,12 @@ def configure_logging(level: int = logging.INFO) -> None:
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    stamina.instrumentation.set_on_retry_hooks([_announce_retry])
+
+
+def _announce_retry(details: stamina.instrumentation.RetryDetails) -> None:
+    """Say in words that something is tried again, and when."""
+    structlog.get_logger().warning(
+        "trying again", why=str(details.caused_by), in_s=round(details.wait_for, 1)
     )

@@ -36,12 +36,14 @@ def open_database(settings: Settings) -> DatabaseUrls:
     Raises Misconfigured with one sentence where any of this cannot be.
     """
     urls = _locate(settings)
+    used = urls.owner or urls.service
     try:
         if urls.owner:
             upgrade(urls.owner, service_login=make_url(psycopg_url(urls.service)).username)
-        check_service_login(urls.service)
+        used = urls.service
+        check_service_login(used)
     except DBAPIError as error:
-        raise Misconfigured(_unusable(urls, error)) from error
+        raise Misconfigured(_unusable(used, error)) from error
     return urls
 
 
@@ -146,7 +148,8 @@ def _check_schema(connection: Connection) -> None:
     if found != head:
         raise Misconfigured(
             f"the database {connection.engine.url.database!r} has schema {found or 'none'} where "
-            f"{head} is needed: set GENOMA_MIGRATION_URL to its owner's URL and start again"
+            f"{head} is needed: set GENOMA_MIGRATION_URL to its owner's URL and the same database, "
+            "and start again"
         )
 
 
@@ -166,7 +169,7 @@ def _check_powerless(connection: Connection) -> None:
         )
 
 
-def _unusable(urls: DatabaseUrls, error: DBAPIError) -> str:
-    url: URL = make_url(psycopg_url(urls.service))
+def _unusable(used: str, error: DBAPIError) -> str:
+    url: URL = make_url(psycopg_url(used))
     reason = str(error.orig).strip().splitlines()[0]
     return f"the database at {url.render_as_string(hide_password=True)} cannot be used: {reason}"

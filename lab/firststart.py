@@ -8,6 +8,7 @@ from procrastinate import App
 from sqlalchemy import select
 
 from accounts.keys import create_key, has_keys
+from accounts.profiles import list_profiles
 from admin_ui.accounts import create_setup_link, has_admins
 from evolution.genomes import TUTORIAL_DOMAIN, seed_genomes
 from evolution.plan import CycleOrder, create_cycle
@@ -49,12 +50,14 @@ async def new_setup_link(lab: Lab, *, always: bool = False) -> str | None:
 
 
 async def _queue(lab: Lab, jobs: App) -> None:
-    """Queue the vectors, and behind them the welcome cycle where no cycle ever was."""
+    """Queue the vectors that any corpus lacks, and the welcome cycle where no cycle ever was."""
     tenant = DEFAULT_TENANT
     async with lab.db.transaction(tenant) as tx:
-        await enqueue(
-            tx, jobs, "complete_corpus", "corpus:handbook", tenant=str(tenant), profile="default"
-        )
+        for profile in await list_profiles(tx):
+            lock = f"corpus:{profile.corpus_id}"
+            await enqueue(
+                tx, jobs, "complete_corpus", lock, tenant=str(tenant), profile=profile.name
+            )
         if not lab.settings.welcome or await tx.scalar(select(Cycle.id).limit(1)):
             return
         order = CycleOrder(

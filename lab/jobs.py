@@ -3,22 +3,37 @@
 import asyncio
 from uuid import UUID
 
+import psycopg
 import structlog
 from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import JobAborted
 from procrastinate.jobs import Job
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from evolution.cycle import run_cycle
 from evolution.store import load_cycle
 from kit.db import libpq_url
-from kit.errors import Conflict, GenomaError, ProviderBusy, ProviderUnreachable
+from kit.errors import Conflict, GenomaError, ProviderBusy, ProviderUnreachable, Unavailable
 from lab.library import complete_corpus
 from lab.wiring import Lab, make_cycle_parts
+from models.tables import DEFAULT_TENANT
 
 STALLED_AFTER_S = 30
 TRY_AGAIN_AFTER_S = 20
 MOST_ATTEMPTS = 30
+
+PASSING = (Conflict, ProviderBusy, ProviderUnreachable, Unavailable, psycopg.Error, OSError)
+"""Somebody else holds the lock, or an endpoint or the database is out of reach for a while."""
+
+_ORPHANS = """
+    select c.id, c.domain, c.layer from cycle c
+    where c.status in ('queued', 'running') and c.created_at < now() - interval '1 minute'
+      and not exists (
+        select from procrastinate_jobs j
+        where j.task_name = 'run_cycle' and j.status in ('todo', 'doing')
+          and j.args ->> 'cycle' = c.id::text)
+"""
 
 log = structlog.get_logger()
 
@@ -33,7 +48,7 @@ class GoOn(BaseRetryStrategy):
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         if isinstance(exception, asyncio.CancelledError | JobAborted):
             return RetryDecision()
-        passing = isinstance(exception, Conflict | ProviderBusy | ProviderUnreachable)
+        passing = isinstance(exception, PASSING)
         if passing and job.attempts < MOST_ATTEMPTS:
             return RetryDecision(retry_in={"seconds": TRY_AGAIN_AFTER_S})
         return None
@@ -86,9 +101,17 @@ async def enqueue_cycle(
     await enqueue(tx, jobs, "run_cycle", lock, tenant=str(tenant), cycle=str(cycle_id))
 
 
-async def retry_stalled(jobs: App) -> int:
-    """Put the jobs of workers that died back into the queue; give their number."""
+async def take_up_lost(lab: Lab, jobs: App) -> int:
+    """Queue again what nobody works at any more; give the number of jobs.
+
+    These are jobs of workers that died, and cycles that no job stands for: begun at a command
+    line that was killed, or given up by a worker that lost its database.
+    """
     stalled = list(await jobs.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_AFTER_S))
     for job in stalled:
         await jobs.job_manager.retry_job(job)
-    return len(stalled)
+    async with lab.db.transaction(DEFAULT_TENANT) as tx:
+        orphans = (await tx.execute(text(_ORPHANS))).all()
+        for cycle_id, domain, layer in orphans:
+            await enqueue_cycle(tx, jobs, DEFAULT_TENANT, cycle_id, domain, layer)
+    return len(stalled) + len(orphans)

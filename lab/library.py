@@ -10,6 +10,8 @@ from corpus.calibrate import calibrate
 from corpus.ingest import IngestReport, ingest_folder
 from corpus.questions import import_questions
 from corpus.vectors import embed_pending
+from evolution.genomes import DEFAULT_DOMAIN, TUTORIAL_DOMAIN
+from kit.errors import BadInput
 from lab.wiring import Lab
 from pipeline.postgres_retriever import PostgresRetriever
 from pipeline.scope import load_scope
@@ -21,6 +23,10 @@ HANDBOOK = Path(__file__).resolve().parent.parent / "handbook"
 HANDBOOK_CORPUS = "handbook"
 
 
+TAKEN = (HANDBOOK_CORPUS, DEFAULT_DOMAIN, TUTORIAL_DOMAIN)
+"""Names of the handbook's corpus and of the profiles that serve it."""
+
+
 def no_progress(what: str, done: int, total: int) -> None:
     """Report to nobody."""
 
@@ -28,7 +34,11 @@ def no_progress(what: str, done: int, total: int) -> None:
 async def take_folder(
     lab: Lab, tenant: UUID, folder: Path, corpus: str, progress: Progress
 ) -> IngestReport:
-    """Ingest Markdown and text files into a corpus that a profile of its name serves."""
+    """Ingest Markdown and text files into a corpus that a profile of its name serves.
+
+    Raises BadInput where the name is one of the handbook's.
+    """
+    check_name(corpus)
     report = await ingest_folder(lab.db, tenant, folder, corpus, _of(progress, "documents"))
     await _serve(lab, tenant, report, corpus)
     return report
@@ -37,7 +47,11 @@ async def take_folder(
 async def take_beir(
     lab: Lab, tenant: UUID, folder: Path, corpus: str, progress: Progress
 ) -> IngestReport:
-    """Import a BEIR folder, documents and questions, into a corpus that a profile serves."""
+    """Import a BEIR folder, documents and questions, into a corpus that a profile serves.
+
+    Raises BadInput where the name is one of the handbook's.
+    """
+    check_name(corpus)
     report = await import_beir(lab.db, tenant, folder, corpus, _of(progress, "documents"))
     await _serve(lab, tenant, report, corpus)
     return report
@@ -70,6 +84,16 @@ async def complete_corpus(
     if done:
         retriever = PostgresRetriever(lab.db, lab.embedder)
         await calibrate(lab.db, retriever, scope, _of(progress, "calibration"))
+
+
+def check_name(corpus: str) -> None:
+    """Keep a user's documents out of the handbook's corpus and profiles. Raises BadInput."""
+    if not corpus.strip():
+        raise BadInput("a corpus needs a name")
+    if corpus in TAKEN:
+        raise BadInput(
+            f"the name {corpus!r} belongs to Genoma's own handbook: give another with --corpus"
+        )
 
 
 async def _serve(lab: Lab, tenant: UUID, report: IngestReport, name: str) -> None:

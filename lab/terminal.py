@@ -1,6 +1,7 @@
 """How the lab speaks in a terminal: colours, bars, one red line when something cannot be done."""
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -13,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from kit.errors import GenomaError
+from kit.log import configure_logging
 
 T = TypeVar("T")
 Report = Callable[[str, int, int], None]
@@ -28,6 +30,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     for number in (signal.SIGTERM, signal.SIGHUP):  # told to end, the terminal closed: like Ctrl-C
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+    # A person is told that something is tried again; at the end of a pipe one sentence is enough.
+    configure_logging(logging.INFO if sys.stderr.isatty() else logging.ERROR)
     try:
         return asyncio.run(work)
     except GenomaError as error:

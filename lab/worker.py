@@ -3,14 +3,17 @@
 import asyncio
 import signal
 
+import psycopg
 import structlog
 from procrastinate import App
+from procrastinate.exceptions import ConnectorException
 
-from lab.jobs import make_jobs, retry_stalled
+from kit.errors import Unavailable
+from lab.jobs import make_jobs, take_up_lost
 from lab.schedule import start_schedule
 from lab.wiring import Lab
 
-LOOK_FOR_STALLED_EVERY_S = 10
+LOOK_FOR_LOST_EVERY_S = 10
 STOPS_WITHIN_S = 1
 """A job that is not done by then goes on with the next worker, behind what it has committed."""
 
@@ -42,7 +45,7 @@ async def work(lab: Lab, told: asyncio.Event) -> None:
                     install_signal_handlers=False,
                 )
             ),
-            asyncio.create_task(_watch_stalled(jobs)),
+            asyncio.create_task(_watch_lost(lab, jobs)),
             asyncio.create_task(told.wait()),
         ]
         await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -56,8 +59,12 @@ async def work(lab: Lab, told: asyncio.Event) -> None:
             raise each
 
 
-async def _watch_stalled(jobs: App) -> None:
+async def _watch_lost(lab: Lab, jobs: App) -> None:
+    """Look for lost work now and then; a database that is away for a moment is no end."""
     while True:
-        if count := await retry_stalled(jobs):
-            log.warning("jobs of a worker that died go on", jobs=count)
-        await asyncio.sleep(LOOK_FOR_STALLED_EVERY_S)
+        try:
+            if count := await take_up_lost(lab, jobs):
+                log.warning("lost work is taken up again", jobs=count)
+        except (Unavailable, psycopg.Error, ConnectorException) as error:
+            log.warning("the database is out of reach", error=str(error))
+        await asyncio.sleep(LOOK_FOR_LOST_EVERY_S)

@@ -18,7 +18,9 @@ def load_genome(
 
     Raises pydantic.ValidationError where even the upgraded content is not a valid genome.
     """
-    key = (str(content.get("layer")), int(content.get("schema_version", 1)))
+    if not isinstance(content, dict):
+        return parse_genome(content)
+    key = (str(content.get("layer")), content.get("schema_version", 1))
     while upgrade := upgraders.get(key):
         content = {**upgrade(content), "schema_version": key[1] + 1}
         key = (key[0], key[1] + 1)

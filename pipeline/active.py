@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from kit.db import Database, listen
+from kit.errors import Unavailable
 from models.defaults import DEFAULT_GENOMES
 from models.genome import LAYERS, Genome, GenomeSet, Layer
 from models.lifecycle import Status
@@ -96,5 +97,5 @@ async def _hear(url: str, db: Database, active: ActiveGenomes) -> None:
 async def _try_refresh(db: Database, active: ActiveGenomes) -> None:
     try:
         await active.refresh(db)
-    except (SQLAlchemyError, ValidationError) as error:
+    except (SQLAlchemyError, Unavailable, ValidationError) as error:
         log.warning("active genomes could not be read; the last ones serve", error=str(error))

@@ -10,6 +10,8 @@ from models.contract import Chunk
 COVERED_FROM = 0.2
 """Without vectors: the weighted share of the question that one fragment must hold."""
 QUOTABLE = ("sentence", "item", "row", "code")
+CODE_WEIGHT = 0.5
+"""A block of code is an example more often than an answer, and may repeat the very question."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,13 @@ def _score(fragment: _Fragment, wanted: frozenset[str], weights: Weights) -> lis
     shares = [weights.share(wanted, bag) for bag in fragment.bags]
     base = 0.3 * weights.share(wanted, fragment.head) + 0.2 / fragment.number
     return [
-        Quote(fragment.number, _place(fragment, at), unit.kind, unit.text, base + _own(shares, at))
+        Quote(
+            fragment.number,
+            _place(fragment, at),
+            unit.kind,
+            unit.text,
+            base + _own(shares, at) * (CODE_WEIGHT if unit.kind == "code" else 1.0),
+        )
         for at, unit in enumerate(fragment.units)
         if unit.kind in QUOTABLE
     ]

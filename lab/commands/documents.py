@@ -1,5 +1,6 @@
 """`genoma ingest`, `import beir`, `ask`: documents in, answers out."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 def ingest(folder: Folder, corpus: CorpusName = None) -> None:
     """Take all Markdown and text files of a folder into a corpus."""
-    run(_take(folder, corpus or folder.resolve().name, beir=False))
+    run(_take(folder, folder.resolve().name if corpus is None else corpus, beir=False))
 
 
 @import_app.command("beir")
@@ -34,7 +35,7 @@ def import_beir(folder: Folder, corpus: CorpusName = None) -> None:
     The folder holds corpus.jsonl, queries.jsonl and qrels/*.tsv; metadata.answer of a query
     is its reference answer.
     """
-    run(_take(folder, corpus or folder.resolve().name, beir=True))
+    run(_take(folder, folder.resolve().name if corpus is None else corpus, beir=True))
 
 
 def ask(
@@ -63,7 +64,7 @@ async def _take(folder: Path, name: str, *, beir: bool) -> None:
         f"Corpus [bold]{name}[/]: {result.added} added, {result.changed} changed, "
         f"{result.unchanged} unchanged, {len(result.skipped)} skipped; {result.chunks} fragments."
     )
-    out.print(f'Ask it: genoma ask --profile {name} "…"', markup=False)
+    out.print(f'Ask it: genoma ask --profile {shlex.quote(name)} "…"', markup=False)
 
 
 async def _ask(question: str, profile: str) -> None:

@@ -42,9 +42,9 @@ def run_worker() -> None:
     from lab.worker import listen_for_the_end, work
 
     die_with_parent()
-    configure_logging()
 
     async def start() -> None:
+        configure_logging()
         told = listen_for_the_end()
         await work(open_lab(load_settings()), told)
 
