@@ -62,9 +62,7 @@ def psycopg_url(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     if not separator or scheme.partition("+")[0] not in ("postgresql", "postgres"):
         # What was given is not quoted: it may hold a password.
-        raise Misconfigured(
-            "the database URL is no PostgreSQL URL (postgresql://user@host/database)"
-        )
+        raise Misconfigured("what is given is not a PostgreSQL URL (postgresql://user@host/db)")
     return f"postgresql+psycopg://{rest}"
 
 

@@ -147,6 +147,10 @@ def test_a_url_of_something_else_is_refused(url: str) -> None:
     assert "is not a PostgreSQL URL" in refusal(url)
 
 
+def test_a_url_that_cannot_be_read_is_not_printed_with_its_password() -> None:
+    assert "hidden" not in refusal("postgres:hidden@h/db")
+
+
 def test_a_home_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Misconfigured, match="embedded database"):
