@@ -11,7 +11,6 @@ from corpus.ingest import IngestReport, Progress, batches, take
 from corpus.load import SourceText
 from corpus.questions import (
     QuestionRecord,
-    check_sources,
     read_questions,
     read_rows,
     write_questions,
@@ -53,9 +52,7 @@ def _read(folder: Path) -> tuple[list[SourceText], list[QuestionRecord]]:
     sources = [_source(row) for row in read_rows(path, "text")]
     if not any(source.text.strip() for source in sources):
         raise BadInput(f"{path} holds no document with a text")
-    questions = read_questions(folder)
-    check_sources(questions, {source.source_id for source in sources}, folder)
-    return sources, questions
+    return sources, read_questions(folder, {source.source_id for source in sources})
 
 
 def _source(row: Mapping[str, Any]) -> SourceText:

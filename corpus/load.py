@@ -4,7 +4,6 @@ import codecs
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,12 +66,6 @@ def walk(folder: Path) -> list[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         found += (Path(parent, name) for name in sorted(names) if not name.startswith("."))
     return found
-
-
-def load_folder(folder: Path) -> Iterator[SourceText | Unreadable]:
-    """Read every document of `folder`, one at a time, in a stable order."""
-    for path in walk(folder):
-        yield load_file(path, folder)
 
 
 def load_file(path: Path, folder: Path) -> SourceText | Unreadable:

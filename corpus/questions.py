@@ -1,7 +1,7 @@
 """How evaluation questions get onto a corpus: read, checked as a whole, clustered, written."""
 
 import json
-from collections import Counter
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,24 +50,24 @@ async def import_questions(db: Database, tenant: UUID, corpus_name: str, folder:
     question that is there already, by its id, is brought up to date and keeps its history.
     Raises BadInput naming the file and line that cannot be used; then nothing is written.
     """
-    questions = read_questions(folder)
     async with db.transaction(tenant) as tx:
         corpus = await find_corpus(tx, corpus_name)
-        known = set(
-            await tx.scalars(select(Document.source_id).where(Document.corpus_id == corpus.id))
-        )
-        check_sources(questions, known, folder)
+        known = await tx.scalars(select(Document.source_id).filter_by(corpus_id=corpus.id))
+        questions = read_questions(folder, set(known))
         await write_questions(tx, tenant, corpus.id, questions)
     return len(questions)
 
 
-def read_questions(folder: Path) -> list[QuestionRecord]:
-    """Read and check `queries.jsonl` and `qrels/*.tsv`. Raises BadInput naming file and line."""
+def read_questions(folder: Path, documents: set[str]) -> list[QuestionRecord]:
+    """Read `queries.jsonl` and `qrels/*.tsv`, checked against the ids of the `documents`.
+
+    Raises BadInput naming file and line.
+    """
     path = folder / "queries.jsonl"
     rows = list(read_rows(path, "text"))
     if not rows:
         raise BadInput(f"{path} holds no question")
-    gold = read_qrels(folder, {row["_id"] for row in rows})
+    gold = read_qrels(folder, {row["_id"] for row in rows}, documents)
     return [_question(row, gold.get(row["_id"], ()), path) for row in rows]
 
 
@@ -119,11 +119,13 @@ def _lines(path: Path) -> list[str]:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from error
 
 
-def read_qrels(folder: Path, questions: set[str]) -> dict[str, tuple[str, ...]]:
+def read_qrels(
+    folder: Path, questions: set[str], documents: set[str]
+) -> dict[str, tuple[str, ...]]:
     """Read `qrels/*.tsv` (query-id, corpus-id, score): question id -> its right documents.
 
     Raises BadInput naming file and line: a row that is no three columns, a score that is no
-    number, an unknown question. Where there is no file, no question has a right document.
+    number, an unknown question or document, no file at all.
     """
     paths = sorted((folder / "qrels").glob("*.tsv"))
     if not paths:
@@ -136,6 +138,8 @@ def read_qrels(folder: Path, questions: set[str]) -> dict[str, tuple[str, ...]]:
             question, document, score = _qrel(line, f"{path}, line {number}")
             if question not in questions:
                 raise BadInput(f"{path}, line {number}: no question has the id {question!r}")
+            if document not in documents:
+                raise BadInput(f"{path}, line {number}: no document has the id {document!r}")
             if score > 0:
                 gold.setdefault(question, {})[document] = None
     return {question: tuple(documents) for question, documents in gold.items()}
@@ -146,9 +150,12 @@ def _qrel(line: str, where: str) -> tuple[str, str, float]:
     if len(fields) != 3:
         raise BadInput(f"{where}: {len(fields)} columns where query-id, corpus-id, score are due")
     try:
-        return fields[0], fields[1], float(fields[2])
-    except ValueError as error:
-        raise BadInput(f"{where}: the score {fields[2]!r} is no number") from error
+        score = float(fields[2])
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise BadInput(f"{where}: the score {fields[2]!r} is no number")
+    return fields[0], fields[1], score
 
 
 def _question(row: Mapping[str, Any], gold: tuple[str, ...], path: Path) -> QuestionRecord:
@@ -170,17 +177,6 @@ def _question(row: Mapping[str, Any], gold: tuple[str, ...], path: Path) -> Ques
         answerable=answerable not in (False, "false", 0),
         metadata={key: value for key, value in metadata.items() if key not in _OWN_KEYS},
     )
-
-
-def check_sources(questions: Sequence[QuestionRecord], documents: set[str], folder: Path) -> None:
-    """Raise BadInput where a right document is not in the corpus."""
-    for question in questions:
-        for source_id in question.source_ids:
-            if source_id not in documents:
-                raise BadInput(
-                    f"{folder / 'qrels'}: the question {question.external_id!r} names the "
-                    f"document {source_id!r}, which is not in the corpus"
-                )
 
 
 async def write_questions(
@@ -213,8 +209,3 @@ async def write_questions(
         ),
         rows,
     )
-
-
-def count_languages(questions: Sequence[QuestionRecord]) -> dict[str, int]:
-    """Count the questions by language."""
-    return dict(Counter(question.language for question in questions))

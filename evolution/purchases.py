@@ -110,7 +110,7 @@ class Purchases:
         return judgement
 
     def _answer_key(self, question: str, genomes: GenomeSet, replicate: str) -> str:
-        """DESIGN's key of an answer: everything that it depends on, and which replicate it is."""
+        """Name an answer by everything that it depends on, and by which replicate it is."""
         scope, models = self._parts.scope, self._parts.models
         return hash_key(
             genomes.fingerprint(),

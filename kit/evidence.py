@@ -7,8 +7,6 @@ from kit.sentences import split_units
 
 SUPPORTED_FROM = 0.6
 """The weighted share of a claim's stems that a text must hold to support it."""
-WITH_NUMBERS_FROM = 0.4
-"""The same where the claim brings numbers, and the text holds them all: other words, same fact."""
 
 
 class Evidence:
