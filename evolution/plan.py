@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.budget import plan_budget
+from evolution.budget import BudgetPlan, plan_budget
 from evolution.evidence import load_dialogues, load_tried
 from evolution.genomes import load_incumbent
 from evolution.parts import CycleParts
@@ -44,13 +44,12 @@ async def create_cycle(tx: AsyncSession, tenant: UUID, order: CycleOrder) -> UUI
     Raises NotFound where no profile serves the domain, BadInput where the layer is unknown,
     there are too few questions, or the budget does not pay for the least cycle.
     """
-    if order.layer not in LAYERS:
-        raise BadInput(f"there is no layer {order.layer!r}: it is one of {', '.join(LAYERS)}")
+    layer = _layer(order.layer)
     if order.max_mutations < 1:
         raise BadInput("a cycle needs at least 1 mutation")
     profile = await find_profile(tx, order.domain)
     seed = random.SystemRandom().randrange(2**31) if order.seed is None else order.seed
-    split = await split_questions(tx, profile.corpus_id, order.domain, order.layer, seed)
+    split = await split_questions(tx, profile.corpus_id, order.domain, layer, seed)
     check_order(order, split)
     row: dict[str, Any] = {
         "tenant_id": tenant,
@@ -72,15 +71,28 @@ async def find_profile(tx: AsyncSession, domain: str) -> Profile:
     return profile
 
 
-def check_order(order: CycleOrder, split: Split) -> None:
-    """Refuse what cannot end in anything. Raises BadInput."""
+async def preview(tx: AsyncSession, order: CycleOrder) -> str:
+    """Say what the order's budget buys, before anything is spent. Raises like `create_cycle`."""
+    layer = _layer(order.layer)
+    profile = await find_profile(tx, order.domain)
+    split = await split_questions(tx, profile.corpus_id, order.domain, layer, order.seed or 0)
+    budget = check_order(order, split)
+    proof = f"a proof on up to {len(_confirm(split))} fresh questions"
+    return (
+        f"{order.budget} judged answers pay for {budget.proposals} candidates "
+        f"and {proof if _confirm(split) else 'no proof: too few fresh questions are left'}."
+    )
+
+
+def check_order(order: CycleOrder, split: Split) -> BudgetPlan:
+    """Give how the budget is divided; refuse what cannot end in anything. Raises BadInput."""
     count = len(split.search) + len(split.confirm)
     if count < MIN_QUESTIONS:
         raise BadInput(
             f"the corpus of domain {order.domain!r} has {count} usable questions and a cycle "
             f"needs {MIN_QUESTIONS}: import some with `genoma import beir FOLDER`"
         )
-    plan_budget(
+    return plan_budget(
         _layer(order.layer),
         order.budget,
         order.max_mutations,
@@ -124,4 +136,7 @@ def _too_few(split: Split) -> str:
 
 
 def _layer(name: str) -> Layer:
-    return next(layer for layer in LAYERS if layer == name)
+    for layer in LAYERS:
+        if layer == name:
+            return layer
+    raise BadInput(f"there is no layer {name!r}: it is one of {', '.join(LAYERS)}")

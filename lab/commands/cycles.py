@@ -53,7 +53,7 @@ def show(cycle: CycleId) -> None:
 async def _run_new(
     layer: str, domain: str, budget: int | None, max_mutations: int, seed: int | None
 ) -> None:
-    from evolution.plan import CycleOrder, create_cycle
+    from evolution.plan import CycleOrder, create_cycle, preview
     from lab.commands.opening import opened
     from lab.watching import run_watched
     from models.tables import DEFAULT_TENANT
@@ -62,7 +62,9 @@ async def _run_new(
         paid = lab.settings.cycle_budget if budget is None else budget
         order = CycleOrder(layer, domain, paid, max_mutations, seed)
         async with lab.db.transaction(DEFAULT_TENANT) as tx:
+            words = await preview(tx, order)
             cycle_id = await create_cycle(tx, DEFAULT_TENANT, order)
+        out.print(words)
         assert cycle_id is not None
         await run_watched(lab, DEFAULT_TENANT, cycle_id)
 

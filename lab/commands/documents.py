@@ -20,6 +20,7 @@ CorpusName = Annotated[
 def add_to(app: typer.Typer) -> None:
     app.command()(ingest)
     app.command()(ask)
+    app.command()(forget)
     app.add_typer(import_app, name="import")
 
 
@@ -44,6 +45,26 @@ def ask(
 ) -> None:
     """Ask a question and see the answer with its sources and genomes."""
     run(_ask(question, profile))
+
+
+def forget(
+    document: Annotated[
+        str, typer.Argument(help="Its id: the path within the folder.", show_default=False)
+    ],
+    corpus: Annotated[str, typer.Option(help="The corpus that holds it.")],
+) -> None:
+    """Remove a document, with its vectors and every stored answer that it fed."""
+    run(_forget(document, corpus))
+
+
+async def _forget(document: str, name: str) -> None:
+    from corpus.store import find_corpus, forget_document
+    from lab.commands.opening import opened
+    from models.tables import DEFAULT_TENANT
+
+    async with opened() as lab, lab.db.transaction(DEFAULT_TENANT) as tx:
+        await forget_document(tx, await find_corpus(tx, name), document)
+    out.print(f"{document} is gone from the corpus {name}.", markup=False)
 
 
 async def _take(folder: Path, name: str, *, beir: bool) -> None:

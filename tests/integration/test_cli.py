@@ -46,6 +46,10 @@ def test_an_ingested_folder_answers_with_sources_genomes_and_the_readers_label(
     assert "tea.md" in said
     assert "built-in" in said
     assert all(name in said for name in DEFAULT_SET.names().values())
+    assert "is gone" in genoma.must("forget", "tea.md", "--corpus", "kitchen")
+    said = genoma.must("ask", "How long does green tea steep?", "--profile", "kitchen")
+    assert "three minutes" not in said
+    assert "'tea.md'" in genoma("forget", "tea.md", "--corpus", "kitchen").sentence
 
 
 def test_a_cycle_is_run_listed_and_shown_with_its_numbers(
@@ -55,6 +59,7 @@ def test_a_cycle_is_run_listed_and_shown_with_its_numbers(
     assert "6 added" in taken
     order = ("--layer", "postprocess", "--domain", "bar", "--budget", "60", "--seed", "1")
     ran = genoma.must("cycle", "run", *order, "--max-mutations", "3")
+    assert "60 judged answers pay for 3 candidates and no proof" in ran
     assert "of 60 judged answers" in ran
     assert "on 6 search questions" in ran  # too few are left for a proof: the sentence says so
     cycle = ran[ran.index("Cycle ") + 6 :][:8]
