@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from evolution.evaluate import Contender, Evaluator
-from evolution.paid import hash_key
+from evolution.paid import PaidScope, hash_key, paying_for
 from evolution.parts import AnswerQuestion, SessionTranscript
 from evolution.purchases import PaidFor, exam_of
 from evolution.results import Shelf, keep_result, outcome_of
@@ -51,13 +51,15 @@ class DirectToolSession:
 async def eval_session(evaluator: Evaluator, contender: Contender, question: Question) -> str:
     """Run one session under a contender's genomes, judge its answer; say what came of it."""
     parts = evaluator.parts
-    transcript = await parts.session.run(EVAL_SEED_PROMPT, question.text, contender.genomes)
-    key = hash_key("session", contender.name, question.text, EVAL_SEED_PROMPT)
+    cycle_id = evaluator.cycle_id
+    key = hash_key("session", str(cycle_id), contender.name, question.text, EVAL_SEED_PROMPT)
+    with paying_for(PaidScope(parts.tenant, cycle_id, key, "session")):
+        transcript = await parts.session.run(EVAL_SEED_PROMPT, question.text, contender.genomes)
     paid = PaidFor(key, transcript.answer, transcript.chunks, 0.0)
     async with evaluator.reserved() as reservation:
         exam = exam_of(question, question.text, paid)
         judged = await evaluator.purchases.judge(exam, "session", reservation.settle)
-        shelf = Shelf(parts.tenant, evaluator.cycle_id, contender.genome_id, "session")
+        shelf = Shelf(parts.tenant, cycle_id, contender.genome_id, "session")
         async with parts.db.transaction(parts.tenant) as tx:
             if not judged.stored:
                 await reservation.settle(tx)

@@ -10,12 +10,15 @@ from evolution.cycle import run_cycle
 from evolution.decide import approve, reject, roll_back
 from evolution.fakes import PlantedAnswers, PlantedJudge, PlantedSession, Quality
 from evolution.genomes import load_incumbent, seed_genomes
+from evolution.paid import PaidChat
 from evolution.parts import CycleParts
 from evolution.plan import CycleOrder, create_cycle
 from evolution.shapes import CycleResult
+from kit.chat import ChatModel, ChatRequest, Message
 from kit.clock import SystemClock
 from kit.db import Database
 from kit.errors import BadInput, Conflict, NotFound, ProviderRefused
+from kit.fakes import ScriptedChat
 from models.defaults import DEFAULT_SET
 from models.genome import GenomeSet, genome_name
 from models.lifecycle import Status
@@ -30,6 +33,7 @@ from models.tables import (
     EvolutionGenome,
     LedgerEntry,
     PaidAnswer,
+    PaidCall,
     PaidVerdict,
     Profile,
     Question,
@@ -276,6 +280,30 @@ async def test_routing_runs_its_session_and_says_by_whom(db: Database) -> None:
     result = await world.run(layer="routing")
     assert "planted agent" in result.session
     assert await world.count(EvolutionEvalResult, phase="session") == 2
+
+
+@dataclass
+class ModelAnswers(PlantedAnswers):
+    """Asks a model of the lab for each answer, as a reader with a model does."""
+
+    model: ChatModel | None = None
+
+    async def __call__(self, question: str, genomes: GenomeSet):  # type: ignore[no-untyped-def]
+        assert self.model is not None
+        await self.model.chat(ChatRequest((Message("user", question),), 20))
+        return await super().__call__(question, genomes)
+
+
+async def test_every_model_call_of_a_routing_cycle_is_paid_and_booked(db: Database) -> None:
+    world = await make_world(db, nothing_matters)
+    chat = ScriptedChat(lambda request: "yes")
+    answers = ModelAnswers(world.parts.scope, nothing_matters, model=PaidChat(chat, db))
+    parts = replace(world.parts, answer=answers, session=PlantedSession(answers))
+    result = await replace(world, parts=parts).run(layer="routing")
+    assert "planted agent" in result.session
+    assert await world.count(PaidCall, state="done") == chat.calls
+    assert await world.count(PaidCall, role="session") == 2
+    assert await world.count(LedgerEntry, LAB_TENANT, ledger="generation") == chat.calls
 
 
 async def test_a_cache_policy_that_saves_without_harm_wins_the_replay(db: Database) -> None:
