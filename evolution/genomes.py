@@ -12,8 +12,8 @@ from models.defaults import DEFAULT_GENOMES, TUTORIAL_POSTPROCESS
 from models.genome import Genome, Layer, content_hash, dump_genome
 from models.lifecycle import Status, TransitionError, check_transition
 from models.tables import Deployment, EvolutionGenome
+from pipeline.active import DEFAULT_DOMAIN
 
-DEFAULT_DOMAIN = "default"
 TUTORIAL_DOMAIN = "tutorial"
 
 

@@ -10,9 +10,10 @@ from corpus.calibrate import calibrate
 from corpus.ingest import IngestReport, ingest_folder
 from corpus.questions import import_questions
 from corpus.vectors import embed_pending
-from evolution.genomes import DEFAULT_DOMAIN, TUTORIAL_DOMAIN
+from evolution.genomes import TUTORIAL_DOMAIN
 from kit.errors import BadInput
 from lab.wiring import Lab
+from pipeline.active import DEFAULT_DOMAIN
 from pipeline.postgres_retriever import PostgresRetriever
 from pipeline.scope import load_scope
 
@@ -67,7 +68,7 @@ async def take_handbook(lab: Lab, tenant: UUID, progress: Progress = no_progress
     await import_questions(lab.db, tenant, HANDBOOK_CORPUS, HANDBOOK)
     async with lab.db.transaction(tenant) as tx:
         assert report.corpus_id is not None
-        for name in ("default", "tutorial"):
+        for name in (DEFAULT_DOMAIN, TUTORIAL_DOMAIN):
             await create_profile(tx, tenant, name, report.corpus_id)
     return report.chunks
 

@@ -15,8 +15,8 @@ from lab.nightly import Nightly
 from lab.wiring import Lab
 from models.genome import LAYERS
 from models.tables import DEFAULT_TENANT
+from pipeline.active import DEFAULT_DOMAIN
 
-DOMAIN = "default"
 MISSED_FOR_S = 6 * 3600
 """A start that was missed by less than this is made up for; then the night is over."""
 
@@ -71,15 +71,15 @@ async def order_night(lab: Lab, jobs: App) -> list[UUID]:
 async def _order(lab: Lab, jobs: App, layer: str, day: date) -> UUID | None:
     order = CycleOrder(
         layer=layer,
-        domain=DOMAIN,
+        domain=DEFAULT_DOMAIN,
         budget=lab.settings.cycle_budget,
-        due_key=due_key(DEFAULT_TENANT, layer, DOMAIN, day),
+        due_key=due_key(DEFAULT_TENANT, layer, DEFAULT_DOMAIN, day),
     )
     try:
         async with lab.db.transaction(DEFAULT_TENANT) as tx:
             cycle_id = await create_cycle(tx, DEFAULT_TENANT, order)
             if cycle_id is not None:
-                await enqueue_cycle(tx, jobs, DEFAULT_TENANT, cycle_id, DOMAIN, layer)
+                await enqueue_cycle(tx, jobs, DEFAULT_TENANT, cycle_id, DEFAULT_DOMAIN, layer)
     except GenomaError as error:
         log.warning("no nightly cycle", layer=layer, reason=str(error))
         return None

@@ -14,8 +14,7 @@ from models.genome import LAYERS, Genome, Layer, genome_name, short_name
 from models.lifecycle import Status
 from models.tables import Deployment, EvolutionGenome, Profile
 from models.upgrade import load_genome
-
-DEFAULT_DOMAIN = "default"
+from pipeline.active import DEFAULT_DOMAIN
 
 
 @dataclass(frozen=True)

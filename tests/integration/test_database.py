@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from evolution.genomes import DEFAULT_DOMAIN, Origin, add_genome, deploy, get_active, seed_genomes
+from evolution.genomes import Origin, add_genome, deploy, get_active, seed_genomes
 from kit.db import Database, make_engine, psycopg_url
 from kit.embedded_postgres import EmbeddedPostgres
 from kit.errors import Conflict, Misconfigured
@@ -26,6 +26,7 @@ from models.tables import (
     EvolutionGenome,
     Profile,
 )
+from pipeline.active import DEFAULT_DOMAIN
 
 
 @pytest.fixture
