@@ -53,11 +53,10 @@ async def _queue(lab: Lab, jobs: App) -> None:
     """Queue the vectors that any corpus lacks, and the welcome cycle where no cycle ever was."""
     tenant = DEFAULT_TENANT
     async with lab.db.transaction(tenant) as tx:
-        for profile in await list_profiles(tx):
-            lock = f"corpus:{profile.corpus_id}"
-            await enqueue(
-                tx, jobs, "complete_corpus", lock, tenant=str(tenant), profile=profile.name
-            )
+        served = {profile.corpus_id: profile.name for profile in await list_profiles(tx)}
+        for corpus_id, name in served.items():  # several profiles may serve one corpus
+            lock = f"corpus:{corpus_id}"
+            await enqueue(tx, jobs, "complete_corpus", lock, tenant=str(tenant), profile=name)
         if not lab.settings.welcome or await tx.scalar(select(Cycle.id).limit(1)):
             return
         order = CycleOrder(
