@@ -1,6 +1,6 @@
 """Every table of the lab."""
 
-from models.tables.accounts import ApiKey, LedgerEntry, Profile, Tenant
+from models.tables.accounts import ApiKey, Endpoint, EndpointLease, LedgerEntry, Profile, Tenant
 from models.tables.base import DEFAULT_TENANT, LAB_TENANT, Base, tenant_tables, utc_now
 from models.tables.corpus import (
     INDEXED_DIMENSIONS,
@@ -12,13 +12,23 @@ from models.tables.corpus import (
     Posting,
     Question,
 )
-from models.tables.cycles import Cycle, PaidAnswer, PaidCall, PaidVerdict, QuestionUse
+from models.tables.cycles import (
+    Cycle,
+    PaidAnswer,
+    PaidCall,
+    PaidVerdict,
+    QuestionUse,
+    RefusedProposal,
+    Trial,
+)
 from models.tables.genomes import (
     Approval,
     ApprovalDecision,
+    BankedGene,
     Deployment,
     EvolutionEvalResult,
     EvolutionGenome,
+    ProofEntry,
 )
 from models.tables.people import AdminSession, AdminUser, AuditLog, SetupLink
 from models.tables.serving import CachedAnswer, Trace
@@ -33,6 +43,7 @@ __all__ = [
     "Approval",
     "ApprovalDecision",
     "AuditLog",
+    "BankedGene",
     "Base",
     "CachedAnswer",
     "ChunkVector",
@@ -42,6 +53,8 @@ __all__ = [
     "Document",
     "DocumentChunk",
     "EmbeddingCache",
+    "Endpoint",
+    "EndpointLease",
     "EvolutionEvalResult",
     "EvolutionGenome",
     "LedgerEntry",
@@ -50,11 +63,14 @@ __all__ = [
     "PaidVerdict",
     "Posting",
     "Profile",
+    "ProofEntry",
     "Question",
     "QuestionUse",
+    "RefusedProposal",
     "SetupLink",
     "Tenant",
     "Trace",
+    "Trial",
     "tenant_tables",
     "utc_now",
 ]

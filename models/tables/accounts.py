@@ -61,3 +61,27 @@ class LedgerEntry(Identified, OfTenant, Base):
     units: Mapped[int]
     trace_id: Mapped[UUID | None]
     cycle_id: Mapped[UUID | None]
+
+
+class Endpoint(Base):
+    """What all processes know of one model endpoint: whether the lab may call it now."""
+
+    __tablename__ = "endpoint"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    closed_until: Mapped[datetime | None]
+    """It answered 429: the lab waits until then."""
+    reason: Mapped[str] = mapped_column(default="")
+    live_until: Mapped[datetime | None]
+    """Live calls are under way: the lab takes no new lease until then."""
+
+
+class EndpointLease(Identified, Base):
+    """One model call that the lab may have under way at an endpoint."""
+
+    __tablename__ = "endpoint_lease"
+    __table_args__ = (Index(None, "endpoint", "expires_at"),)
+
+    endpoint: Mapped[str]
+    holder: Mapped[str]
+    expires_at: Mapped[datetime]

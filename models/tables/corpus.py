@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from pgvector.sqlalchemy import Vector
-from sqlalchemy import ForeignKey, Index, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, LargeBinary, Text, UniqueConstraint, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -123,7 +123,10 @@ class Question(Identified, OfTenant, Base):
     """An evaluation question, with what is known of the right answer."""
 
     __tablename__ = "question"
-    __table_args__ = (UniqueConstraint("corpus_id", "external_id"),)
+    __table_args__ = (
+        UniqueConstraint("corpus_id", "external_id"),
+        CheckConstraint("origin in ('imported', 'traffic')", name="origin"),
+    )
 
     corpus_id: Mapped[UUID] = mapped_column(ForeignKey("corpus.id", ondelete="CASCADE"))
     external_id: Mapped[str]
@@ -134,4 +137,8 @@ class Question(Identified, OfTenant, Base):
     answerable: Mapped[bool] = mapped_column(default=True)
     cluster: Mapped[str]
     """Near-duplicates share a cluster, and a cluster is never split between search and proof."""
+    query_type: Mapped[str] = mapped_column(default="")
+    """One of `models.genome.QUERY_TYPES`, a stratum of every draw; empty where nobody said."""
+    origin: Mapped[str] = mapped_column(default="imported")
+    """`imported` with a question set, or `traffic`: asked by a client of the live pipeline."""
     meta: Mapped[dict[str, Any]] = mapped_column(default=dict)

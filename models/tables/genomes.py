@@ -1,18 +1,22 @@
 """The genome store: genomes, what was seen of them, who decided on them, what served when."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, Enum, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import BigInteger, CheckConstraint, Enum, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.lifecycle import Status
-from models.tables.base import Base, Identified, OfTenant
+from models.tables.base import Base, Identified, OfTenant, utc_now
 
 _STATUS = Enum(
     Status, native_enum=False, length=20, values_callable=lambda enum: [s.value for s in enum]
 )
-_LAYER = CheckConstraint("layer in ('postprocess', 'routing', 'cache_policy')", name="layer")
+
+
+def _layer_check() -> CheckConstraint:
+    return CheckConstraint("layer in ('postprocess', 'routing', 'cache_policy')", name="layer")
 
 
 class EvolutionGenome(Identified, Base):
@@ -21,7 +25,7 @@ class EvolutionGenome(Identified, Base):
     __tablename__ = "evolution_genome"
     __table_args__ = (
         UniqueConstraint("domain", "layer", "content_hash"),
-        _LAYER,
+        _layer_check(),
         CheckConstraint(f"status in ({', '.join(repr(s.value) for s in Status)})", name="status"),
         Index(
             "uq_evolution_genome_active",
@@ -39,9 +43,11 @@ class EvolutionGenome(Identified, Base):
     content_hash: Mapped[str]
     status: Mapped[Status] = mapped_column(_STATUS, default=Status.CANDIDATE)
     parent_id: Mapped[UUID | None] = mapped_column(ForeignKey("evolution_genome.id"))
+    mate_id: Mapped[UUID | None] = mapped_column(ForeignKey("evolution_genome.id"))
+    """The second parent of a crossover."""
     cycle_id: Mapped[UUID | None]
     operator: Mapped[str]
-    """What made it: `hand`, `typed`, `llm`."""
+    """What made it: `hand`, `typed`, `surrogate`, `reflect`, `reflect_all`, `crossover`."""
     notes: Mapped[str] = mapped_column(default="")
 
 
@@ -74,7 +80,53 @@ class EvolutionEvalResult(Identified, OfTenant, Base):
     bonus: Mapped[float] = mapped_column(default=0.0)
     """Points for saved work (cache_policy replay); 0 elsewhere."""
     latency_ms: Mapped[float]
+    tokens: Mapped[int] = mapped_column(default=0)
+    micros: Mapped[int] = mapped_column(BigInteger, default=0)
+    """What the answer cost, in millionths of the currency of the prices; judging not counted."""
     answer_key: Mapped[str]
+
+
+class BankedGene(Identified, Base):
+    """The gene bank: one instruction that was ever tried in a domain and layer, and its worth."""
+
+    __tablename__ = "gene_bank"
+    __table_args__ = (UniqueConstraint("domain", "layer", "path", "text_hash"), _layer_check())
+
+    domain: Mapped[str]
+    layer: Mapped[str]
+    path: Mapped[str]
+    """The prompt that it stands in, dotted (`system_prompt`, `profiles.how_to.system_prompt`)."""
+    gene_id: Mapped[str]
+    text: Mapped[str]
+    text_hash: Mapped[str]
+    origin: Mapped[str]
+    cycle_id: Mapped[UUID | None]
+    """The cycle that brought it; null for what was there by hand."""
+    tried: Mapped[int] = mapped_column(default=0)
+    """Judged search answers under genomes that have it."""
+    worth: Mapped[float | None]
+    """Points of 10 that it adds; null where it was not both present and absent often enough."""
+    low: Mapped[float | None]
+    high: Mapped[float | None]
+    updated_at: Mapped[datetime] = mapped_column(default=utc_now)
+
+
+class ProofEntry(Identified, Base):
+    """The book of all proofs of the lab, in order: what error rate each was given, what it said."""
+
+    __tablename__ = "proof_book"
+    __table_args__ = (UniqueConstraint("cycle_id", "genome_id"), _layer_check())
+
+    number: Mapped[int] = mapped_column(unique=True)
+    domain: Mapped[str]
+    layer: Mapped[str]
+    cycle_id: Mapped[UUID]
+    genome_id: Mapped[UUID]
+    claim: Mapped[str]
+    """`better` or `cheaper`."""
+    alpha: Mapped[float]
+    proven: Mapped[bool | None]
+    """Null while the proof runs."""
 
 
 class Approval(Identified, OfTenant, Base):
