@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from evolution.budget import plan_budget, rung_blocks
+from evolution.allotment import plan_budget, rung_blocks
 from evolution.evaluate import Evaluator
 from evolution.evidence import Evidence, load_failures
 from evolution.finish import Standing, finish_cycle

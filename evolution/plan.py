@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.budget import BudgetPlan, plan_budget
+from evolution.allotment import BudgetPlan, plan_budget
 from evolution.evidence import load_dialogues, load_tried
 from evolution.genomes import load_incumbent
 from evolution.parts import CycleParts

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 
-from evolution.budget import baseline_cost, rung_blocks
+from evolution.allotment import baseline_cost, rung_blocks
 from evolution.evaluate import Contender
 from evolution.progress import Board
 from evolution.results import Phase, Scored

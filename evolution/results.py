@@ -26,6 +26,10 @@ class Scored:
     bonus: float = 0.0
     failed: bool = False
     """The answer itself failed: it scores 0, as the genome's fault."""
+    latency_ms: float = 0.0
+    tokens: int = 0
+    micros: int = 0
+    """What the answer cost, judging not counted: millionths of the currency of the prices."""
 
 
 @dataclass(frozen=True)

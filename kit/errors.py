@@ -7,6 +7,7 @@ GenomaError
 ├── Conflict                 somebody or something changed it meanwhile (HTTP 409)
 ├── NotAllowed               a key or password that is refused (HTTP 401)
 ├── BudgetExhausted          the reservation does not fit into the budget (HTTP 429)
+├── Stopped                  a person asked the cycle to pause or to end (HTTP 409)
 ├── Unavailable              the database is out of reach for a while (HTTP 503)
 ├── Misconfigured            a setting, database or file that cannot work (exit 1)
 ├── UnreadableReply          a model replied, but not with what was asked for (unscored, refused)
@@ -43,6 +44,14 @@ class NotAllowed(GenomaError):
 
 class BudgetExhausted(GenomaError):
     pass
+
+
+class Stopped(GenomaError):
+    """A person asked for it: `wish` is `pause` or `cancel`."""
+
+    def __init__(self, wish: str) -> None:
+        super().__init__(f"a person asked this cycle to {wish}")
+        self.wish = wish
 
 
 class Unavailable(GenomaError):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evolution.budget import plan_budget, race_cost, rung_blocks
+from evolution.allotment import plan_budget, race_cost, rung_blocks
 from kit.errors import BadInput
 
 
