@@ -1,38 +1,15 @@
-"""The cycle's own row: locked while it runs, started or resumed, finished or failed."""
+"""The cycle's own row: found, started or resumed, finished or failed."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import select, text, update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from evolution.budget import clock_starts, clock_stops
 from evolution.shapes import CycleResult
-from kit.db import Database
 from kit.errors import Conflict, NotFound
 from models.tables import Cycle
-
-
-@asynccontextmanager
-async def cycle_lock(db: Database, domain: str, layer: str) -> AsyncIterator[None]:
-    """Let one process at a time evolve a domain and layer.
-
-    The lock lives in the database session: it goes when the process dies, however it dies.
-    Raises Conflict where another process has it.
-    """
-    name = {"name": f"cycle:{domain}:{layer}"}
-    async with db.engine.connect() as connection:
-        lock = text("select pg_try_advisory_lock(hashtextextended(:name, 0))")
-        if not await connection.scalar(lock, name):
-            raise Conflict(f"another cycle of domain {domain!r}, layer {layer} is running")
-        await connection.commit()
-        try:
-            yield
-        finally:
-            unlock = text("select pg_advisory_unlock(hashtextextended(:name, 0))")
-            await connection.execute(unlock, name)
-            await connection.commit()
 
 
 async def load_cycle(tx: AsyncSession, cycle_id: UUID) -> Cycle:
@@ -55,19 +32,16 @@ async def find_cycle(tx: AsyncSession, prefix: str) -> Cycle:
 
 async def mark_running(tx: AsyncSession, cycle_id: UUID, now: datetime) -> None:
     """Start or resume: what was reserved when a former run died is free again."""
-    await tx.execute(
-        update(Cycle)
-        .filter_by(id=cycle_id)
-        .values(status="running", reserved=0, error=None, started_at=now)
-    )
+    running = {"status": "running", "reserved": 0, "error": None, "started_at": now}
+    await tx.execute(update(Cycle).filter_by(id=cycle_id).values(running | clock_starts()))
 
 
 async def mark_done(tx: AsyncSession, cycle_id: UUID, result: CycleResult, now: datetime) -> None:
     done = {"status": "done", "result": result.model_dump(mode="json"), "finished_at": now}
-    await tx.execute(update(Cycle).filter_by(id=cycle_id).values(**done))
+    await tx.execute(update(Cycle).filter_by(id=cycle_id).values(done | clock_stops()))
 
 
 async def mark_failed(tx: AsyncSession, cycle_id: UUID, cause: str, now: datetime) -> None:
     """Keep the first cause in words; a failed cycle can be resumed."""
     failed = {"status": "failed", "error": cause, "finished_at": now}
-    await tx.execute(update(Cycle).filter_by(id=cycle_id).values(**failed))
+    await tx.execute(update(Cycle).filter_by(id=cycle_id).values(failed | clock_stops()))

@@ -43,7 +43,11 @@ class NotAllowed(GenomaError):
 
 
 class BudgetExhausted(GenomaError):
-    pass
+    """A reservation does not fit. `passing`: it may, once others have settled what they hold."""
+
+    def __init__(self, message: str, *, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
 
 
 class Stopped(GenomaError):
