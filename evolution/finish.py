@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evolution.promote import promote_best, sentence_of, signed
+from evolution.promote import Finalist, promote_best, sentence_of, signed
 from evolution.race import Gain, Lane, line_of
 from evolution.replay import SAVED_ANSWER_WORTH
 from evolution.results import load_known
@@ -57,14 +57,15 @@ async def _prove(run: Run, incumbent: Lane, lane: Lane, gain: Gain) -> Proof:
     await run.board.show_candidate(line_of(lane, "finalist", gain))
     await run.board.show(phase="proving")
     questions = await run.load_questions(run.plan.confirm_questions)
-    return await promote_best(
+    proofs = await promote_best(
         run.evaluator,
         run.plan,
         incumbent.contender,
-        lane.contender,
+        [Finalist(lane.contender)],
         questions,
         run.cycle.domain,
     )
+    return proofs[0]
 
 
 async def _proven(run: Run, lane: Lane, proof: Proof) -> dict[str, object]:

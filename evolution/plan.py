@@ -13,7 +13,7 @@ from evolution.allotment import BudgetPlan, plan_budget
 from evolution.evidence import load_dialogues, load_tried
 from evolution.genomes import load_incumbent
 from evolution.parts import CycleParts
-from evolution.proof import planned_looks
+from evolution.proof.group_sequential import planned_looks
 from evolution.questions import MIN_CONFIRM, Split, split_questions
 from evolution.shapes import CyclePlan
 from kit.errors import BadInput, NotFound
@@ -21,7 +21,6 @@ from models.genome import LAYERS, GenomeSet, Layer
 from models.tables import Cycle, Profile
 from models.upgrade import load_genome
 
-ALPHA = 0.05
 MIN_QUESTIONS = 15
 DEFAULT_MAX_MUTATIONS = 12
 
@@ -117,7 +116,6 @@ async def make_plan(tx: AsyncSession, parts: CycleParts, cycle: Cycle) -> CycleP
         search_questions=split.search,
         confirm_questions=confirm,
         looks=planned_looks(len(confirm)) if confirm else (),
-        alpha=ALPHA,
         dialogues=await load_dialogues(tx, parts.scope.corpus_id, split.confirm),
         tried=await load_tried(tx, cycle.domain, layer),
         note="" if confirm else _too_few(split),

@@ -1,7 +1,9 @@
 """promote_best: prove the finalist on fresh questions, then put it before a person."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -9,41 +11,90 @@ from evolution.binding import bind
 from evolution.evaluate import Contender, Evaluator
 from evolution.genomes import load_row, move
 from evolution.paid import hash_key
-from evolution.proof import conclude, judge_look
+from evolution.proof.book import Opening, close_proof, open_proofs
+from evolution.proof.group_sequential import conclude, judge_look
 from evolution.questions import spend_confirm
 from evolution.results import Scored
-from evolution.shapes import CyclePlan, Pair, Proof
+from evolution.shapes import Claim, CyclePlan, Pair, Proof, Spent
 from models.lifecycle import Status
 from models.tables import Approval, Question
+
+
+@dataclass(frozen=True)
+class Finalist:
+    """A genome that the search nominates, and what it is put up for."""
+
+    contender: Contender
+    claim: Claim = "better"
 
 
 async def promote_best(
     evaluator: Evaluator,
     plan: CyclePlan,
     incumbent: Contender,
-    finalist: Contender,
+    finalists: Sequence[Finalist],
     questions: Sequence[Question],
     domain: str,
-) -> Proof:
+) -> list[Proof]:
     """Answer and judge both sides anew on fresh questions, and promote what is proven.
 
-    Each look adds a block of questions, spent once and for ever; the test stops as soon as it
-    may, and what it did not need stays fresh. A proven finalist becomes `pending_approval`,
-    bound to all that the proof holds for.
+    Gives one proof a finalist, in their order. The book of proofs says beforehand how sure
+    each has to be. Each look adds a block of questions, spent once and for ever; a test stops
+    as soon as it may, and what none of them needed stays fresh. A proven finalist becomes
+    `pending_approval`, bound to all that the proof holds for.
     """
-    pairs: list[Pair] = []
-    look = 0
-    for look, (start, end) in enumerate(pairwise((0, *plan.looks)), start=1):
+    alphas = await _open(evaluator, plan, domain, finalists)
+    tests = [Test(f, plan.looks, alphas[f.contender.genome_id]) for f in finalists]
+    for start, end in pairwise((0, *plan.looks)):
+        running = [test for test in tests if test.is_running]
+        if not running:
+            break
         block = questions[start:end]
         await _spend(evaluator, plan, domain, block)
-        scores = await evaluator.eval_all([incumbent, finalist], block, "confirm")
-        pairs += _pairs(block, scores[incumbent.genome_id], scores[finalist.genome_id])
-        if judge_look(pairs, look, plan.looks, plan.alpha) != "go_on":
-            break
-    proof = conclude(pairs, look, plan.looks, plan.alpha)
-    if proof.decision == "better":
-        async with evaluator.parts.db.transaction(evaluator.parts.tenant) as tx:
-            await _put_up(tx, evaluator, domain, incumbent, finalist, proof, pairs)
+        sides = [incumbent, *(test.finalist.contender for test in running)]
+        scores = await evaluator.eval_all(sides, block, "confirm")
+        for test in running:
+            theirs = scores[test.finalist.contender.genome_id]
+            test.look_at(_pairs(block, scores[incumbent.genome_id], theirs))
+    return [await _close(evaluator, domain, incumbent, test) for test in tests]
+
+
+@dataclass
+class Test:
+    """The running test of one finalist."""
+
+    finalist: Finalist
+    looks: tuple[int, ...]
+    alpha: float
+    pairs: list[Pair] = field(default_factory=list)
+    look: int = 0
+    is_running: bool = True
+
+    def look_at(self, block: Sequence[Pair]) -> None:
+        """Add what the next block of questions showed, and decide whether to go on."""
+        self.pairs += block
+        self.look += 1
+        self.is_running = judge_look(self.pairs, self.look, self.looks, self.alpha) == "go_on"
+
+    def conclude(self) -> Proof:
+        return conclude(self.pairs, self.look, self.looks, self.alpha)
+
+
+async def _open(
+    evaluator: Evaluator, plan: CyclePlan, domain: str, finalists: Sequence[Finalist]
+) -> dict[UUID, float]:
+    openings = [Opening(f.contender.genome_id, f.claim) for f in finalists]
+    async with evaluator.parts.db.transaction(evaluator.parts.tenant) as tx:
+        return await open_proofs(tx, evaluator.cycle_id, domain, plan.layer, openings)
+
+
+async def _close(evaluator: Evaluator, domain: str, incumbent: Contender, test: Test) -> Proof:
+    proof, contender = test.conclude(), test.finalist.contender
+    better = proof.decision == "better"
+    async with evaluator.parts.db.transaction(evaluator.parts.tenant) as tx:
+        if better:
+            await _put_up(tx, evaluator, domain, incumbent, contender, proof, test.pairs)
+        await close_proof(tx, evaluator.cycle_id, contender.genome_id, proven=better)
     return proof
 
 
@@ -59,9 +110,20 @@ def _pairs(
     block: Sequence[Question], ours: Sequence[Scored], theirs: Sequence[Scored]
 ) -> list[Pair]:
     return [
-        Pair(question_id=q.id, query=q.text, incumbent=a.score, candidate=b.score)
+        Pair(
+            question_id=q.id,
+            query=q.text,
+            incumbent=a.score,
+            candidate=b.score,
+            incumbent_spent=_spent(a),
+            candidate_spent=_spent(b),
+        )
         for q, a, b in zip(block, ours, theirs, strict=True)
     ]
+
+
+def _spent(scored: Scored) -> Spent:
+    return Spent(tokens=scored.tokens, micros=scored.micros, latency_ms=scored.latency_ms)
 
 
 async def _put_up(
@@ -111,7 +173,7 @@ def sentence_of(proof: Proof) -> str:
     interval = f"{signed(proof.low)} to {signed(proof.high)}"
     numbers = f"{signed(proof.gain)} of 10 (interval {interval}) on {proof.pairs} fresh questions"
     if proof.decision == "better":
-        return f"Better by {numbers}; a false alarm at most {proof.alpha:.0%} of the time."
+        return f"Better by {numbers}; a false alarm at most {proof.alpha:.2g} of the time."
     if proof.decision == "not_comparable":
         return f"Not comparable: only {proof.pairs} of {proof.pairs + proof.missing} were scored."
     return f"Not proven: {numbers}."

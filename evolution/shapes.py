@@ -29,7 +29,8 @@ class CyclePlan(Frozen):
     confirm_questions: tuple[UUID, ...]
     looks: tuple[int, ...]
     """Numbers of pairs at which the proof is looked at; empty where the cycle only explores."""
-    alpha: float
+    alpha: float | None = None
+    """Only in plans made before the book of proofs gave each proof a rate of its own."""
     dialogues: tuple[Dialogue, ...] = ()
     """What the mutator may read of live use, fixed here so that a resumed cycle reads the same."""
     tried: tuple[str, ...] = ()
@@ -72,6 +73,19 @@ class Refusal(Frozen):
     reason: str
 
 
+Claim = Literal["better", "cheaper"]
+"""What a finalist is put up for: more quality, or as much of it at less cost."""
+
+
+class Spent(Frozen):
+    """What one answer cost and how long it took; judging not counted."""
+
+    tokens: int = 0
+    micros: int = 0
+    """Millionths of the currency of the prices."""
+    latency_ms: float = 0.0
+
+
 class Pair(Frozen):
     """One confirm question under both genomes; a missing score is None."""
 
@@ -79,6 +93,8 @@ class Pair(Frozen):
     query: str
     incumbent: float | None
     candidate: float | None
+    incumbent_spent: Spent = Spent()
+    candidate_spent: Spent = Spent()
 
     @property
     def delta(self) -> float | None:

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evolution.proof import conclude, judge_look, obf_bounds, p_value, planned_looks
+from evolution.proof.group_sequential import (
+    conclude,
+    judge_look,
+    obf_bounds,
+    p_value,
+    planned_looks,
+)
 from evolution.shapes import Pair
 
 LOOKS = planned_looks(120)
