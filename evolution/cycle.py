@@ -22,7 +22,7 @@ from evolution.race import Lane, line_of, run_race
 from evolution.replay import ReplayEvaluator
 from evolution.running import Run
 from evolution.shapes import CyclePlan, CycleResult, Refusal
-from evolution.store import cycle_lock, load_cycle, mark_done, mark_failed, mark_running
+from evolution.store import load_cycle, mark_done, mark_failed, mark_running
 from kit.errors import Conflict, GenomaError, Unavailable
 from models.lifecycle import Status
 from models.tables import Cycle, EvolutionGenome, Question
@@ -31,23 +31,23 @@ from models.tables import Cycle, EvolutionGenome, Question
 async def run_cycle(parts: CycleParts, cycle_id: UUID) -> CycleResult:
     """Run a queued cycle, or go on with one that was killed or failed; give its result.
 
-    Raises Conflict where another process evolves the same domain and layer or the corpus
-    changes meanwhile, ProviderError where models are out of reach: the cycle is then `failed`
-    with its cause, and all that was paid is kept for the next run of it.
+    It runs on the database of whoever holds it (`evolution.lease.hold`). Raises Conflict where
+    another process takes it over or the corpus changes meanwhile, ProviderError where models
+    are out of reach: the cycle is then `failed` with its cause, and all that was paid is kept
+    for the next run of it.
     """
     async with parts.db.transaction(parts.tenant) as tx:
         cycle = await load_cycle(tx, cycle_id)
     if cycle.result is not None:
         return CycleResult.model_validate(cycle.result)
-    async with cycle_lock(parts.db, cycle.domain, cycle.layer):
-        try:
-            return await _run(await _begin(parts, cycle))
-        except Unavailable:
-            raise  # nothing can be written down now; whoever runs it comes again
-        except GenomaError as error:
-            async with parts.db.transaction(parts.tenant) as tx:
-                await mark_failed(tx, cycle_id, str(error), parts.clock.now())
-            raise
+    try:
+        return await _run(await _begin(parts, cycle))
+    except Unavailable:
+        raise  # nothing can be written down now; whoever runs it comes again
+    except GenomaError as error:
+        async with parts.db.transaction(parts.tenant) as tx:
+            await mark_failed(tx, cycle_id, str(error), parts.clock.now())
+        raise
 
 
 async def _begin(parts: CycleParts, cycle: Cycle) -> Run:

@@ -11,12 +11,12 @@ from procrastinate.jobs import Job
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.cycle import run_cycle
 from evolution.store import load_cycle
 from kit.db import libpq_url
 from kit.errors import Conflict, GenomaError, ProviderBusy, ProviderUnreachable, Unavailable
 from lab.library import complete_corpus
-from lab.wiring import Lab, make_cycle_parts
+from lab.running import run_held
+from lab.wiring import Lab
 from models.tables import DEFAULT_TENANT
 
 STALLED_AFTER_S = 30
@@ -29,6 +29,7 @@ PASSING = (Conflict, ProviderBusy, ProviderUnreachable, Unavailable, psycopg.Err
 _ORPHANS = """
     select c.id, c.domain, c.layer from cycle c
     where c.status in ('queued', 'running') and c.created_at < now() - interval '1 minute'
+      and coalesce(c.lease_until < now(), true)
       and not exists (
         select from procrastinate_jobs j
         where j.task_name = 'run_cycle' and j.status in ('todo', 'doing')
@@ -72,9 +73,8 @@ def make_jobs(lab: Lab) -> App:
 
 async def _run_cycle(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
     """Run a cycle to its end. One that failed has ended too: its row says why."""
-    parts = await make_cycle_parts(lab, tenant, cycle_id)
     try:
-        await run_cycle(parts, cycle_id)
+        await run_held(lab, tenant, cycle_id)
     except GenomaError as error:
         async with lab.db.transaction(tenant) as tx:
             cycle = await load_cycle(tx, cycle_id)

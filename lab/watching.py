@@ -9,11 +9,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from evolution.cycle import run_cycle
 from evolution.shapes import CandidateProgress, CycleProgress, CycleResult
 from evolution.store import load_cycle
+from lab.running import run_held
 from lab.terminal import err, out
-from lab.wiring import Lab, make_cycle_parts
+from lab.wiring import Lab
 from models.tables import Cycle
 
 LOOK_EVERY_S = 0.5
@@ -22,8 +22,7 @@ _STYLES = {"incumbent": "bold", "racing": "cyan", "dropped": "dim", "finalist": 
 
 async def run_watched(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
     """Run a cycle in this process and show it live. Raises what the cycle raises."""
-    parts = await make_cycle_parts(lab, tenant, cycle_id)
-    running = asyncio.create_task(run_cycle(parts, cycle_id))
+    running = asyncio.create_task(run_held(lab, tenant, cycle_id))
     with Live(console=err, refresh_per_second=4, transient=True) as live:
         while not running.done():
             await asyncio.wait({running}, timeout=LOOK_EVERY_S)

@@ -108,13 +108,16 @@ class Asker:
         return state
 
 
-async def make_cycle_parts(lab: Lab, tenant: UUID, cycle_id: UUID) -> CycleParts:
-    """Make the parts of one cycle: the same pipeline as live, its model calls paid and stored."""
-    async with lab.db.transaction(tenant) as tx:
+async def make_cycle_parts(lab: Lab, db: Database, tenant: UUID, cycle_id: UUID) -> CycleParts:
+    """Make the parts of one cycle: the same pipeline as live, its model calls paid and stored.
+
+    `db` is the database of whoever holds the cycle: what is written through another is refused.
+    """
+    async with db.transaction(tenant) as tx:
         cycle = await tx.get_one(Cycle, cycle_id)
         profile = await tx.get_one(Profile, cycle.profile_id)
         scope = await load_scope(tx, tenant, profile.name)
-    chat = _paid(lab)
+    chat = _paid(lab, db)
     ports = make_ports(lab, chat, cached=False)
     steps = assemble(ports)
 
@@ -125,7 +128,7 @@ async def make_cycle_parts(lab: Lab, tenant: UUID, cycle_id: UUID) -> CycleParts
         return await _search(ports, scope, question)
 
     return CycleParts(
-        db=lab.db,
+        db=db,
         clock=lab.clock,
         tenant=tenant,
         scope=scope,
@@ -140,9 +143,9 @@ async def make_cycle_parts(lab: Lab, tenant: UUID, cycle_id: UUID) -> CycleParts
     )
 
 
-def _paid(lab: Lab) -> ChatModels:
+def _paid(lab: Lab, db: Database) -> ChatModels:
     def pay(model: ChatModel | None) -> ChatModel | None:
-        return PaidChat(model, lab.db) if model else None
+        return PaidChat(model, db) if model else None
 
     chat = lab.chat
     return ChatModels(pay(chat.reader), pay(chat.router), pay(chat.judge), pay(chat.mutator))
