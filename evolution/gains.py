@@ -1,0 +1,61 @@
+"""What genomes gained over the incumbent of their cycle, read from the eval results."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from models.genome import Layer
+
+# Repeated judgings of one question are averaged first: the unit is the question. Numbers of a
+# proof that has not ended are not read.
+_GAINS = text("""
+    with score as (
+        select r.genome_id, r.cycle_id, r.phase, r.question_id, c.created_at as started,
+               (c.plan ->> 'incumbent_id')::uuid as incumbent_id,
+               avg(r.judge_score + r.bonus) as score
+        from evolution_eval_result r join cycle c on c.id = r.cycle_id
+        where c.domain = :domain and c.layer = :layer and r.judge_score is not null
+          and (r.phase = 'search' or (r.phase = 'confirm' and c.result is not null))
+        group by r.genome_id, r.cycle_id, r.phase, r.question_id, c.created_at, c.plan
+    )
+    select mine.genome_id, mine.phase, avg(mine.score - theirs.score) as mean,
+           stddev_samp(mine.score - theirs.score) / sqrt(count(*)) as error, count(*) as pairs
+    from score mine
+    join score theirs using (cycle_id, phase, question_id)
+    where theirs.genome_id = mine.incumbent_id and mine.genome_id <> mine.incumbent_id
+    group by mine.genome_id, mine.cycle_id, mine.phase, mine.started
+    order by mine.phase = 'confirm', mine.started, mine.cycle_id
+""")
+
+
+@dataclass(frozen=True)
+class MeasuredGain:
+    """Mean paired difference on common questions, in points of 10."""
+
+    mean: float
+    error: float | None
+    """Standard error; None where there is one pair alone."""
+    pairs: int
+    proven_on: bool
+    """On the fresh questions of a proof, not on those of the search."""
+
+    def __str__(self) -> str:
+        mean = f"{self.mean:+.2f}".replace("-", "\u2212")
+        error = "" if self.error is None else f" ± {self.error:.2f}"
+        kind = "fresh" if self.proven_on else "search"
+        noun = "question" if self.pairs == 1 else "questions"
+        return f"{mean}{error} of 10 on {self.pairs} {kind} {noun}"
+
+
+async def load_gains(tx: AsyncSession, domain: str, layer: Layer) -> dict[UUID, MeasuredGain]:
+    """Give for each genome that this tenant's cycles evaluated its gain over their incumbent.
+
+    A proof counts more than a search, a later cycle more than an earlier one.
+    """
+    rows = await tx.execute(_GAINS, {"domain": domain, "layer": layer})
+    return {
+        row.genome_id: MeasuredGain(row.mean, row.error, row.pairs, row.phase == "confirm")
+        for row in rows
+    }
