@@ -1,10 +1,12 @@
 """Which questions are near-duplicates: a cluster is never split between search and proof."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from math import ceil
 from typing import Protocol
 
 from kit.stemming import terms
+from pipeline.wording import fold
 
 LEAST_OVERLAP = 0.6
 """Jaccard similarity of stems from which two questions on one document are one (measured on
@@ -29,8 +31,9 @@ class Clustered(Protocol):
 def find_clusters(questions: Sequence[Clustered]) -> list[str]:
     """Give the cluster of each question, named after the first question in it.
 
-    Two questions share one if their dataset says so (`parallel_id`), if they are the same but
-    for case, marks and blanks, or if they ask one document in nearly the same words.
+    Two questions share one if their dataset says so (`parallel_id`), if their wording is
+    the same (`pipeline.wording`), or if they ask one document in nearly the same words. Who names
+    no document may ask any: it is compared with all.
     """
     parent = list(range(len(questions)))
     for group in _same_groups(questions):
@@ -46,21 +49,35 @@ def _same_groups(questions: Sequence[Clustered]) -> Iterable[list[int]]:
     for at, question in enumerate(questions):
         if question.parallel_id is not None:
             groups["parallel", question.parallel_id].append(at)
-        groups["text", " ".join(terms(question.text, ()))].append(at)
+        groups["text", " ".join(terms(fold(question.text), ()))].append(at)
     return groups.values()
 
 
 def _similar_pairs(questions: Sequence[Clustered]) -> Iterable[tuple[int, int]]:
-    stems = [frozenset(terms(q.text, [q.language])) for q in questions]
-    by_source: dict[str, list[int]] = defaultdict(list)
-    for at, question in enumerate(questions):
-        for source_id in question.source_ids:
-            by_source[source_id].append(at)
-    for group in by_source.values():
-        for place, first in enumerate(group):
-            for second in group[place + 1 :]:
-                if _jaccard(stems[first], stems[second]) >= LEAST_OVERLAP:
-                    yield first, second
+    sources = [frozenset(q.source_ids) for q in questions]
+    stems = [frozenset(terms(fold(q.text), [q.language])) for q in questions]
+    for first, second in _close_pairs(stems):
+        ours, theirs = sources[first], sources[second]
+        if (ours & theirs) or not ours or not theirs:
+            yield first, second
+
+
+def _close_pairs(stems: Sequence[frozenset[str]]) -> Iterable[tuple[int, int]]:
+    """Give the pairs with enough common stems, without a look at most of the others.
+
+    Two sets of which 60 % is common share one of the few rarest stems of each (prefix
+    filtering: Bayardo, Ma and Srikant 2007).
+    """
+    counts = Counter(stem for each in stems for stem in each)
+    met: dict[str, list[int]] = defaultdict(list)
+    for at, each in enumerate(stems):
+        rarest_first = sorted(each, key=lambda stem: (counts[stem], stem))
+        telling = rarest_first[: len(each) - ceil(LEAST_OVERLAP * len(each)) + 1]
+        for other in {other for stem in telling for other in met[stem]}:
+            if _jaccard(stems[other], each) >= LEAST_OVERLAP:
+                yield other, at
+        for stem in telling:
+            met[stem].append(at)
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

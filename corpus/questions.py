@@ -1,5 +1,6 @@
 """How evaluation questions get onto a corpus: read, checked as a whole, clustered, written."""
 
+import asyncio
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,9 @@ from kit.db import Database
 from kit.errors import BadInput
 from kit.language import detect_language
 from models.contract import MAX_QUESTION_CHARS
-from models.tables import Document, Question
+from models.genome import QUERY_TYPES
+from models.tables import Corpus, Document, Question
+from pipeline.keyword_classifier import find_type
 
 _OWN_KEYS = frozenset({"answer", "answerable", "lang"})
 """Keys of `metadata` that have a column of their own."""
@@ -27,7 +30,7 @@ _OWN_KEYS = frozenset({"answer", "answerable", "lang"})
 
 @dataclass(frozen=True)
 class QuestionRecord:
-    """One evaluation question as its file has it."""
+    """One evaluation question, as its file has it or as it was asked."""
 
     external_id: str
     text: str
@@ -36,6 +39,8 @@ class QuestionRecord:
     source_ids: tuple[str, ...]
     answerable: bool
     metadata: dict[str, Any]
+    query_type: str
+    origin: str = "imported"
 
     @property
     def parallel_id(self) -> str | None:
@@ -176,36 +181,79 @@ def _question(row: Mapping[str, Any], gold: tuple[str, ...], path: Path) -> Ques
         source_ids=gold,
         answerable=answerable not in (False, "false", 0),
         metadata={key: value for key, value in metadata.items() if key not in _OWN_KEYS},
+        query_type=_type_of(metadata.get("query_type"), text),
     )
+
+
+def _type_of(given: object, text: str) -> str:
+    """What the set says where that is a type we know, else what the built-in router finds."""
+    return given if given in QUERY_TYPES else find_type(text)
 
 
 async def write_questions(
     tx: AsyncSession, tenant: UUID, corpus_id: UUID, questions: Sequence[QuestionRecord]
 ) -> None:
-    """Write the questions with the clusters of their near-duplicates."""
-    clusters = find_clusters(questions)
+    """Write the questions with the clusters of their near-duplicates.
+
+    What stands on the corpus already, out of another set or out of traffic, is clustered with
+    them: no question is fresh in the words of one that was used.
+    """
+    own = {question.external_id for question in questions}
+    known = [row for row in await lock_questions(tx, corpus_id) if row.external_id not in own]
+    asked = [*questions, *map(record_of, known)]
+    clusters = await asyncio.to_thread(find_clusters, asked)
+    for row, cluster in zip(known, clusters[len(questions) :], strict=True):
+        row.cluster = cluster
     rows = [
-        {
-            "id": uuid4(),
-            "tenant_id": tenant,
-            "corpus_id": corpus_id,
-            "external_id": q.external_id,
-            "text": q.text,
-            "language": q.language[:8],
-            "reference_answer": q.reference_answer,
-            "source_ids": list(q.source_ids),
-            "answerable": q.answerable,
-            "cluster": cluster,
-            "meta": q.metadata,
-        }
-        for q, cluster in zip(questions, clusters, strict=True)
+        question_row(tenant, corpus_id, question, cluster)
+        for question, cluster in zip(questions, clusters, strict=False)
     ]
     new = insert(Question)
-    kept = ("text", "language", "reference_answer", "source_ids", "answerable", "cluster", "meta")
+    fixed = {"id", "tenant_id", "corpus_id", "external_id"}
+    kept = {column: new.excluded[column] for column in rows[0] if column not in fixed}
     await tx.execute(
-        new.on_conflict_do_update(
-            index_elements=["corpus_id", "external_id"],
-            set_={column: new.excluded[column] for column in kept},
-        ),
-        rows,
+        new.on_conflict_do_update(index_elements=["corpus_id", "external_id"], set_=kept), rows
     )
+
+
+async def lock_questions(tx: AsyncSession, corpus_id: UUID) -> list[Question]:
+    """Give the questions on a corpus, oldest first; until the commit nobody else adds any."""
+    await tx.execute(select(Corpus.id).filter_by(id=corpus_id).with_for_update())
+    order = (Question.created_at, Question.external_id)
+    return list(await tx.scalars(select(Question).filter_by(corpus_id=corpus_id).order_by(*order)))
+
+
+def record_of(row: Question) -> QuestionRecord:
+    """Give a stored question as it was read."""
+    return QuestionRecord(
+        external_id=row.external_id,
+        text=row.text,
+        language=row.language,
+        reference_answer=row.reference_answer,
+        source_ids=tuple(row.source_ids),
+        answerable=row.answerable,
+        metadata=row.meta,
+        query_type=row.query_type,
+        origin=row.origin,
+    )
+
+
+def question_row(
+    tenant: UUID, corpus_id: UUID, question: QuestionRecord, cluster: str
+) -> dict[str, Any]:
+    """Give the columns of a new question."""
+    return {
+        "id": uuid4(),
+        "tenant_id": tenant,
+        "corpus_id": corpus_id,
+        "external_id": question.external_id,
+        "text": question.text,
+        "language": question.language[:8],
+        "reference_answer": question.reference_answer,
+        "source_ids": list(question.source_ids),
+        "answerable": question.answerable,
+        "cluster": cluster,
+        "query_type": question.query_type,
+        "origin": question.origin,
+        "meta": question.metadata,
+    }

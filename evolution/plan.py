@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from corpus.traffic import take_traffic
 from evolution.allotment import BudgetPlan, plan_budget
 from evolution.evidence import load_dialogues, load_tried
 from evolution.genomes import load_incumbent
@@ -47,6 +48,7 @@ async def create_cycle(tx: AsyncSession, tenant: UUID, order: CycleOrder) -> UUI
     if order.max_mutations < 1:
         raise BadInput("a cycle needs at least 1 mutation")
     profile = await find_profile(tx, order.domain)
+    await take_traffic(tx, tenant, profile.corpus_id)
     seed = random.SystemRandom().randrange(2**31) if order.seed is None else order.seed
     split = await split_questions(tx, profile.corpus_id, order.domain, layer, seed)
     check_order(order, split)
@@ -74,6 +76,7 @@ async def preview(tx: AsyncSession, order: CycleOrder) -> str:
     """Say what the order's budget buys, before anything is spent. Raises like `create_cycle`."""
     layer = _layer(order.layer)
     profile = await find_profile(tx, order.domain)
+    await take_traffic(tx, profile.tenant_id, profile.corpus_id)
     split = await split_questions(tx, profile.corpus_id, order.domain, layer, order.seed or 0)
     budget = check_order(order, split)
     proof = f"a proof on up to {len(_confirm(split))} fresh questions"

@@ -14,8 +14,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from kit.errors import Conflict
 from models.genome import Layer
 from models.tables import Question, QuestionUse
+from pipeline.keyword_classifier import find_type
 
 SEARCH_QUESTIONS = 48
+NEW_TO_SEARCH = 12
+"""So many of them are new in each cycle, while the proof has fresh ones enough without them."""
 MAX_CONFIRM = 120
 MIN_CONFIRM = 40
 
@@ -31,11 +34,12 @@ class Split:
 async def split_questions(
     tx: AsyncSession, corpus_id: UUID, domain: str, layer: Layer, seed: int
 ) -> Split:
-    """Draw the questions of a cycle, stratified by language and answerability.
+    """Draw the questions of a cycle from imported sets and traffic, each type with its share.
 
     A cluster that was searched in this domain and layer stays with the search; one that was
-    spent in a proof is never used again. On first use a third of the pool, at most 48
-    questions, goes to the search; up to 120 of the rest are fresh for the proof.
+    spent in a proof is never used again. A third of the pool, at most 48 questions, goes to the
+    search: those known to it first, but for a dozen new ones where more are fresh than a proof
+    needs. Up to 120 of the rest are fresh for the proof.
     """
     order = select(Question).filter_by(corpus_id=corpus_id).order_by(Question.external_id)
     questions = list(await tx.scalars(order))
@@ -43,12 +47,18 @@ async def split_questions(
     pool = _stratified(questions, random.Random(seed))
     known = [q for q in pool if used.get(q.cluster) == "search"]
     fresh = [q for q in pool if q.cluster not in used]
-    wanted = min(SEARCH_QUESTIONS, len(pool) // 3) - len(known)
-    search, fresh = _take(fresh, wanted)
+    size = min(SEARCH_QUESTIONS, len(pool) // 3)
+    wanted = max(size - len(known), _spare(fresh, size))
+    new, fresh = _take(fresh, wanted)
     return Split(
-        search=tuple(q.id for q in [*known, *search][:SEARCH_QUESTIONS]),
+        search=tuple(q.id for q in [*known[: size - len(new)], *new]),
         confirm=tuple(q.id for q in _one_per_cluster(fresh)[:MAX_CONFIRM]),
     )
+
+
+def _spare(fresh: Sequence[Question], size: int) -> int:
+    """How many new questions the search may have without a loss to the proof."""
+    return max(0, min(NEW_TO_SEARCH, size, len({q.cluster for q in fresh}) - MAX_CONFIRM))
 
 
 async def book_search(
@@ -107,21 +117,30 @@ async def _used_clusters(
 
 
 def _stratified(questions: Sequence[Question], rng: random.Random) -> list[Question]:
-    """Shuffle within strata and deal from them in turn, so that every prefix is balanced."""
-    strata: dict[tuple[str, bool], list[Question]] = defaultdict(list)
+    """Shuffle within strata and deal from them in turn, so that every prefix is balanced.
+
+    Each stratum begins at a random place of its own (systematic sampling), or all that are too
+    small for their share of a prefix would miss the same one.
+    """
+    strata: dict[tuple[str, str, str, bool], list[Question]] = defaultdict(list)
     for question in questions:
-        strata[question.language, question.answerable].append(question)
+        strata[_stratum(question)].append(question)
     ranked = []
     for key in sorted(strata):
         rng.shuffle(strata[key])
-        size = len(strata[key])
-        ranked += [((i + 0.5) / size, key, question) for i, question in enumerate(strata[key])]
+        size, start = len(strata[key]), rng.random()
+        ranked += [((i + start) / size, key, question) for i, question in enumerate(strata[key])]
     return [question for _, _, question in sorted(ranked, key=lambda item: item[:2])]
+
+
+def _stratum(question: Question) -> tuple[str, str, str, bool]:
+    query_type = question.query_type or find_type(question.text)
+    return question.origin, query_type, question.language, question.answerable
 
 
 def _take(fresh: list[Question], count: int) -> tuple[list[Question], list[Question]]:
     """Take the first `count`; whole clusters go with them and leave the rest."""
-    taken = fresh[: max(0, count)]
+    taken = fresh[:count]
     clusters = {question.cluster for question in taken}
     return taken, [question for question in fresh if question.cluster not in clusters]
 

@@ -11,7 +11,10 @@ from models.contract import MAX_QUESTION_CHARS, Turn
 from models.genome import GenomeSet
 from pipeline.ports import Scope
 from pipeline.run import Step, answer
-from pipeline.state import State
+from pipeline.state import State, StepRecord
+
+CONVERSATION = "conversation"
+"""The step of a trace that tells of turns before the question: alone it may make no sense."""
 
 
 async def ask(
@@ -28,7 +31,9 @@ async def ask(
     """
     text = clean_question(question)
     turns = tuple(Turn(role=t.role, content=_storable(t.content)) for t in history)
-    state = State(uuid4(), scope, text, detect_language(text), genomes, history=turns)
+    before = (StepRecord(CONVERSATION, 0.0, f"{len(turns)} turns before"),) if turns else ()
+    language = detect_language(text)
+    state = State(uuid4(), scope, text, language, genomes, history=turns, steps=before)
     with metering() as calls:
         state = await answer(state, steps)
     return replace(state, calls=tuple(calls))

@@ -31,21 +31,26 @@ _EXPLANATION = re.compile(
 )
 
 
-class KeywordClassifier:
-    """Sorts by question words; code in the question makes it one about BSL code.
+def find_type(question: str) -> QueryType:
+    """Tell the type; without any sign of another one the question looks up a fact.
 
-    A plain `how` with a measure (`how many`, `cuánto`, `сколько`) asks for a fact.
+    Code in the question makes it one about BSL code. A plain `how` with a measure (`how many`,
+    `cuánto`, `сколько`) asks for a fact.
     """
+    if _CODE.search(question) or _CODE_WORDS.search(question):
+        return "bsl_help"
+    if _EXPLANATION.search(question):
+        return "explanation"
+    if _HOW_TO.search(question):
+        return "how_to"
+    return "factual_lookup"
+
+
+class KeywordClassifier:
+    """Sorts by question words alone; the prompt of the genome does not move it."""
 
     name = "built-in keyword classifier"
     inert_genes = frozenset({"routing.classifier_prompt*"})
 
     async def classify(self, question: str, genome: RoutingGenome) -> QueryType:
-        """Tell the type; without any sign of another one the question looks up a fact."""
-        if _CODE.search(question) or _CODE_WORDS.search(question):
-            return "bsl_help"
-        if _EXPLANATION.search(question):
-            return "explanation"
-        if _HOW_TO.search(question):
-            return "how_to"
-        return "factual_lookup"
+        return find_type(question)

@@ -105,3 +105,14 @@ async def test_languages_and_unanswerable_ones_are_in_every_part(db: Database) -
         counts = [sum(row.language == code for row in rows) for code in ("en", "es", "ru")]
         assert min(counts) >= len(rows) / 3 - 2
         assert abs(sum(not row.answerable for row in rows) - len(rows) / 10) <= 2
+
+
+async def test_the_search_is_renewed_by_a_dozen_while_the_proof_has_enough(db: Database) -> None:
+    corpus_id = await make_corpus(db, 400, twins=1)
+    first = await split(db, corpus_id)
+    await spend(db, await make_cycle(db, corpus_id), first)
+    second = await split(db, corpus_id, seed=2)
+    assert len(second.search) == len(first.search) == 48
+    assert len(set(second.search) - set(first.search)) == 12
+    assert len(second.confirm) == 120
+    assert not set(second.confirm) & {*first.search, *first.confirm, *second.search}

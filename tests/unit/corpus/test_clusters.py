@@ -1,5 +1,6 @@
 """Near-duplicates are one question to a proof."""
 
+import random
 from dataclasses import dataclass
 
 from corpus.clusters import find_clusters
@@ -48,3 +49,21 @@ def test_nearly_the_same_words_on_different_documents_do_not() -> None:
 def test_a_chain_is_one_cluster_named_after_its_first_question() -> None:
     asked = [Asked("1", "a b", ()), Asked("2", "x y", (), "p"), Asked("3", "A B!", (), "p")]
     assert find_clusters(asked) == ["1", "1", "1"]
+
+
+def test_who_names_no_document_is_compared_with_all() -> None:
+    one = Asked("1", "How long does an admin session last?", ("a.md",))
+    other = Asked("2", "How long do admin sessions last?", ())
+    assert find_clusters([one, other]) == ["1", "1"]
+
+
+def test_no_close_pair_is_overlooked() -> None:
+    """Whatever is skipped unseen, the pairs are those of comparing each with each."""
+    rng = random.Random(5)
+    texts = [" ".join(rng.sample("abcdefghijkl", rng.randint(1, 6))) for _ in range(150)]
+    found = find_clusters([Asked(str(n), text, ()) for n, text in enumerate(texts)])
+    words = [set(text.split()) for text in texts]
+    for one in range(150):
+        for other in range(one):
+            if len(words[one] & words[other]) >= 0.6 * len(words[one] | words[other]):
+                assert found[one] == found[other]

@@ -101,8 +101,9 @@ async def test_a_citation_of_a_fragment_that_was_not_given_is_removed() -> None:
 async def test_the_whole_conversation_reaches_the_reader() -> None:
     bench = Bench()
     history = [Turn(role="user", content="Hello\0"), Turn(role="assistant", content="Hi")]
-    await bench.ask(history=history)
+    state = await bench.ask(history=history)
     assert [turn.content for turn in bench.reader.readings[0].history] == ["Hello", "Hi"]
+    assert (state.steps[0].name, state.steps[0].note) == ("conversation", "2 turns before")
 
 
 async def test_braces_and_closing_marks_arrive_unchanged() -> None:
