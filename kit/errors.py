@@ -71,11 +71,18 @@ class UnreadableReply(GenomaError):
 
 
 class ProviderError(GenomaError):
-    """A model endpoint failed. `retry_after_s` is what it asked for, if anything."""
+    """A model endpoint failed. `retry_after_s` is what it asked for, if anything.
 
-    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+    `may_be_billed`: the call may have been worked at, and be on the bill, although no usable
+    reply came of it.
+    """
+
+    def __init__(
+        self, message: str, retry_after_s: float | None = None, *, may_be_billed: bool = False
+    ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.may_be_billed = may_be_billed
 
 
 class ProviderRefused(ProviderError):
@@ -87,4 +94,7 @@ class ProviderBusy(ProviderError):
 
 
 class ProviderUnreachable(ProviderError):
-    pass
+    def __init__(
+        self, message: str, retry_after_s: float | None = None, *, may_be_billed: bool = True
+    ) -> None:
+        super().__init__(message, retry_after_s, may_be_billed=may_be_billed)

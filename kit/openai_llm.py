@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NoReturn, Protocol, TypeVar
 
+import httpx2
 import numpy as np
 import openai
 from pydantic import BaseModel, ValidationError
@@ -18,6 +19,8 @@ from kit.utf8 import encodable
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 EMBEDDING_BATCH = 64
 """Texts per call: 64 chunks of 900 characters stay far below every known limit of a request."""
+MAY_BE_BILLED = (408, 502, 504, 524)
+"""Answers of a proxy that gave up waiting: what is behind it may have done the work."""
 _DETAIL_CHARS = 200
 
 _ReplyT = TypeVar("_ReplyT", bound=BaseModel)
@@ -145,7 +148,8 @@ class _Endpoint:
         except openai.APIStatusError as error:
             self._translate(error)
         except openai.OpenAIError as error:
-            raise ProviderUnreachable(f"{self._where} cannot be reached: {_root(error)}") from error
+            message = f"{self._where} cannot be reached: {_root(error)}"
+            raise ProviderUnreachable(message, may_be_billed=not _is_unsent(error)) from error
         return self._read(raw.text, reply_type)
 
     def _read(self, text: str, reply_type: type[_ReplyT]) -> _ReplyT:
@@ -173,7 +177,8 @@ class _Endpoint:
             raise ProviderBusy(message, wait) from error
         if status < 500 and status not in (408, 409, 425):
             raise ProviderRefused(message) from error
-        raise ProviderUnreachable(message, wait) from error
+        billed = status in MAY_BE_BILLED
+        raise ProviderUnreachable(message, wait, may_be_billed=billed) from error
 
     def _detail(self, body: object) -> str:
         """The provider's own words on one line, without the key."""
@@ -189,3 +194,12 @@ def _root(error: BaseException) -> str:
     while error.__cause__ is not None:
         error = error.__cause__
     return str(error) or type(error).__name__
+
+
+def _is_unsent(error: BaseException | None) -> bool:
+    """Tell whether no connection came about: then nothing was asked, and nothing is billed."""
+    while error is not None:
+        if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+            return True
+        error = error.__cause__
+    return False

@@ -5,9 +5,10 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from kit.errors import Misconfigured
+from kit.prices import Price
 
 
 class Settings(BaseSettings):
@@ -40,6 +41,8 @@ class Settings(BaseSettings):
     timezone: str = "UTC"
     concurrency: int = Field(default=4, ge=1, le=256)
     cycle_budget: int = Field(default=600, ge=1)
+    prices: dict[str, Price] = Field(default_factory=dict)
+    """JSON: a model's name -> {"input", "output"}, what a million tokens cost."""
     welcome: bool = True
     """Whether a first start on an empty store queues the welcome cycle."""
 
@@ -61,8 +64,13 @@ def load_settings() -> Settings:
     """Read the environment. Raises Misconfigured that names the variable and what is wrong."""
     try:
         return Settings()
+    except SettingsError as error:  # of the settings, only the prices are JSON
+        raise Misconfigured("the setting GENOMA_PRICES cannot be used: it is not JSON") from error
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0]).upper()
-        variable = name if name.startswith("OPENAI") else f"GENOMA_{name}"
-        raise Misconfigured(f"the setting {variable} cannot be used: {first['msg']}") from error
+        name, *inside = (str(part) for part in first["loc"])
+        variable = name.upper() if name.startswith("OPENAI") else f"GENOMA_{name.upper()}"
+        where = f" ({', '.join(inside)})" if inside else ""
+        raise Misconfigured(
+            f"the setting {variable}{where} cannot be used: {first['msg']}"
+        ) from error
