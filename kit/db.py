@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 
+from kit.any_text import dump_json, take_any_text
 from kit.errors import Misconfigured, Unavailable
 
 
@@ -53,8 +54,31 @@ async def set_tenant(session: AsyncSession, tenant: UUID) -> None:
 
 
 def make_engine(url: str, pool_size: int = 10) -> AsyncEngine:
-    """Make the engine for a libpq or SQLAlchemy URL of a PostgreSQL server."""
-    return create_async_engine(psycopg_url(url), pool_size=pool_size, pool_pre_ping=True)
+    """Make the engine for a libpq or SQLAlchemy URL of a PostgreSQL server.
+
+    It takes any text: what PostgreSQL cannot store is exchanged on its way in (`kit.any_text`).
+    """
+    engine = create_async_engine(
+        psycopg_url(url), pool_size=pool_size, pool_pre_ping=True, json_serializer=dump_json
+    )
+    take_any_text(engine)
+    return engine
+
+
+def make_signal_engine(url: str, name: str) -> AsyncEngine:
+    """Make an engine for small, frequent statements that need not outlive a crash of the server.
+
+    Each statement is a transaction of its own that does not wait for the disk. Two connections
+    of their own, so that a signal never queues behind work; `name` is theirs at the server.
+    """
+    return create_async_engine(
+        psycopg_url(url),
+        pool_size=2,
+        max_overflow=0,
+        pool_pre_ping=True,
+        isolation_level="AUTOCOMMIT",
+        connect_args={"application_name": name, "options": "-c synchronous_commit=off"},
+    )
 
 
 def psycopg_url(url: str) -> str:

@@ -7,20 +7,31 @@ import stamina
 
 from kit.chat import ChatModel, ChatReply, ChatRequest
 from kit.embedding import Embedder, Vectors
-from kit.errors import ProviderBusy, ProviderUnreachable
+from kit.errors import ProviderBusy, ProviderError, ProviderUnreachable
 
 _T = TypeVar("_T")
+
+PASSING = (ProviderBusy, ProviderUnreachable)
+"""Failures that may be over at the next attempt."""
 
 
 class Backoff:
     """How often and how patiently to ask again.
 
     A busy endpoint is given the time that it asks for, at most `max_wait_s`; else the waits
-    grow as `first_wait_s` x 2^n with as much jitter. A refusal is never repeated.
+    grow as `first_wait_s` x 2^n with as much jitter. A refusal is never repeated, nor is what
+    is not in `on`: of a busy endpoint the lab's leases take care.
     """
 
-    def __init__(self, attempts: int, max_wait_s: float, first_wait_s: float = 0.5) -> None:
+    def __init__(
+        self,
+        attempts: int,
+        max_wait_s: float,
+        first_wait_s: float = 0.5,
+        on: tuple[type[ProviderError], ...] = PASSING,
+    ) -> None:
         self._attempts = attempts
+        self._on = on
         self._max_wait_s = max_wait_s
         self._first_wait_s = first_wait_s
 
@@ -40,7 +51,7 @@ class Backoff:
 
     def _decide(self, error: Exception) -> bool | float:
         """Tell stamina whether to go on, or after how many seconds."""
-        if not isinstance(error, ProviderBusy | ProviderUnreachable):
+        if not isinstance(error, self._on):
             return False
         if error.retry_after_s is None:
             return True
@@ -51,10 +62,15 @@ class Retrying:
     """A ChatModel that asks again where its endpoint is busy or out of reach."""
 
     def __init__(
-        self, inner: ChatModel, attempts: int = 5, max_wait_s: float = 60, first_wait_s: float = 0.5
+        self,
+        inner: ChatModel,
+        attempts: int = 5,
+        max_wait_s: float = 60,
+        first_wait_s: float = 0.5,
+        on: tuple[type[ProviderError], ...] = PASSING,
     ) -> None:
         self._inner = inner
-        self._backoff = Backoff(attempts, max_wait_s, first_wait_s)
+        self._backoff = Backoff(attempts, max_wait_s, first_wait_s, on)
 
     @property
     def name(self) -> str:
@@ -72,10 +88,15 @@ class RetryingEmbedder:
     """An Embedder that asks again where its endpoint is busy or out of reach."""
 
     def __init__(
-        self, inner: Embedder, attempts: int = 5, max_wait_s: float = 60, first_wait_s: float = 0.5
+        self,
+        inner: Embedder,
+        attempts: int = 5,
+        max_wait_s: float = 60,
+        first_wait_s: float = 0.5,
+        on: tuple[type[ProviderError], ...] = PASSING,
     ) -> None:
         self._inner = inner
-        self._backoff = Backoff(attempts, max_wait_s, first_wait_s)
+        self._backoff = Backoff(attempts, max_wait_s, first_wait_s, on)
 
     @property
     def name(self) -> str:
