@@ -8,12 +8,12 @@ from uuid import UUID
 from sqlalchemy import select
 
 from evolution.allotment import plan_budget, rung_blocks
+from evolution.calls import book_lost
 from evolution.evaluate import Evaluator
 from evolution.evidence import Evidence, load_failures
 from evolution.finish import Standing, finish_cycle
 from evolution.genomes import Origin, add_genome, load_row, move
 from evolution.mutate import Mutation, generate_mutations
-from evolution.paid import book_lost
 from evolution.parts import CycleParts
 from evolution.plan import make_plan
 from evolution.progress import Board
@@ -22,8 +22,8 @@ from evolution.race import Lane, line_of, run_race
 from evolution.replay import ReplayEvaluator
 from evolution.running import Run
 from evolution.shapes import CyclePlan, CycleResult, Refusal
-from evolution.store import load_cycle, mark_done, mark_failed, mark_running
-from kit.errors import Conflict, GenomaError, Unavailable
+from evolution.store import load_cycle, mark_done, mark_failed, mark_running, mark_stopped
+from kit.errors import Conflict, GenomaError, Stopped, Unavailable
 from models.lifecycle import Status
 from models.tables import Cycle, EvolutionGenome, Question
 
@@ -34,7 +34,7 @@ async def run_cycle(parts: CycleParts, cycle_id: UUID) -> CycleResult:
     It runs on the database of whoever holds it (`evolution.lease.hold`). Raises Conflict where
     another process takes it over or the corpus changes meanwhile, ProviderError where models
     are out of reach: the cycle is then `failed` with its cause, and all that was paid is kept
-    for the next run of it.
+    for the next run of it. Raises Stopped where a person has paused or cancelled it.
     """
     async with parts.db.transaction(parts.tenant) as tx:
         cycle = await load_cycle(tx, cycle_id)
@@ -44,6 +44,10 @@ async def run_cycle(parts: CycleParts, cycle_id: UUID) -> CycleResult:
         return await _run(await _begin(parts, cycle))
     except Unavailable:
         raise  # nothing can be written down now; whoever runs it comes again
+    except Stopped as stopped:
+        async with parts.db.transaction(parts.tenant) as tx:
+            await mark_stopped(tx, cycle_id, stopped.wish, parts.clock.now())
+        raise
     except GenomaError as error:
         async with parts.db.transaction(parts.tenant) as tx:
             await mark_failed(tx, cycle_id, str(error), parts.clock.now())

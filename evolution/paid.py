@@ -1,35 +1,38 @@
 """What was paid for is stored, whole, before it is used, and never bought again."""
 
+import asyncio
 import dataclasses
 import hashlib
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from weakref import WeakValueDictionary
 
-from sqlalchemy import delete, select, update
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncSession
-
+from evolution.budget import Amount
+from evolution.calls import (
+    Begun,
+    Call,
+    PaidScope,
+    begin_call,
+    complete_call,
+    find_reply,
+    forget_call,
+    lose_call,
+)
 from kit.chat import ChatModel, ChatReply, ChatRequest, Usage
-from kit.db import Database, set_tenant
-from kit.errors import ProviderError, ProviderUnreachable
-from models.tables import LAB_TENANT, LedgerEntry, PaidCall
+from kit.db import Database
+from kit.errors import BudgetExhausted, ProviderError
+from kit.prices import Price
+from kit.tokens import bound_usage
 
+LOOK_AGAIN_S = 0.25
+"""Between two looks at a call that another process makes, or at a reservation that may pass."""
 
-@dataclass(frozen=True)
-class PaidScope:
-    """What the model calls of the current task are paid for: an answer, a verdict, a mutation."""
-
-    tenant: UUID
-    cycle_id: UUID
-    key: str
-    purpose: str
-    trace_id: UUID | None = None
-
+PATIENCE_S = 300.0
+"""How long a call waits for others to settle what they have reserved."""
 
 _scope: ContextVar[PaidScope] = ContextVar("paid_scope")
 
@@ -51,11 +54,17 @@ def hash_key(*parts: Any) -> str:
 
 
 class PaidChat:
-    """A ChatModel of the lab: each call is written down before it is made and when it is done."""
+    """A ChatModel of the lab: each call is reserved before it is made, and booked as it ends.
 
-    def __init__(self, inner: ChatModel, db: Database) -> None:
+    `price` is None where the settings name none. Retries stand outside: each attempt is a call
+    of its own, and what may have been billed stays spent.
+    """
+
+    def __init__(self, inner: ChatModel, db: Database, price: Price | None = None) -> None:
         self._inner = inner
         self._db = db
+        self._price = price
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def name(self) -> str:
@@ -68,107 +77,63 @@ class PaidChat:
     async def chat(self, request: ChatRequest) -> ChatReply:
         """Give the stored reply of the same call in the same scope, or make the call.
 
-        Raises LookupError outside of `paying_for`: the lab makes no call that nobody books.
+        Raises what the model raises; BudgetExhausted where it does not fit into the cycle's
+        budget or the time ends while it runs, Stopped where a person stopped the cycle,
+        Conflict where another process has begun it anew. Raises LookupError outside of
+        `paying_for`: the lab makes no call that nobody books.
         """
         scope = _scope.get()
         key = hash_key(scope.key, self.name, dataclasses.asdict(request))
-        async with self._db.transaction(scope.tenant) as tx:
-            stored = await tx.scalar(select(PaidCall.reply).filter_by(key=key, state="done"))
-            if stored is None:
-                await tx.execute(_started(key, scope, self.name))
-        if stored is not None:
-            return _load_reply(stored)
-        try:
-            reply = await self._inner.chat(request)
-        except ProviderUnreachable:
-            raise  # it may have been billed: it is booked as lost in flight
-        except ProviderError:
-            await self._forget(key, scope)
-            raise
-        await self._complete(key, scope, reply)
+        bound = self._cost(bound_usage(request))
+        call = Call(key, scope, self.name, self.provider, bound)
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            begun = await self._begin(call)
+            reply = (
+                begun if isinstance(begun, ChatReply) else await self._make(call, begun, request)
+            )
+        cost = self._spent(call, reply)
+        scope.tab.tokens += cost.tokens
+        scope.tab.micros += cost.micros or 0
         return reply
 
-    async def _forget(self, key: str, scope: PaidScope) -> None:
-        """A call that the provider refused bought nothing: it was not lost in flight."""
-        async with self._db.transaction(scope.tenant) as tx:
-            await tx.execute(delete(PaidCall).filter_by(key=key))
+    async def _begin(self, call: Call) -> ChatReply | Begun:
+        """Find the reply, or reserve the call; waits for what others are at."""
+        patient_until = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                async with self._db.transaction(call.scope.tenant) as tx:
+                    found = await find_reply(tx, call.key) or await begin_call(tx, call)
+                if found is not None:
+                    return found
+            except BudgetExhausted as error:
+                if not error.passing or time.monotonic() > patient_until:
+                    raise
+            await asyncio.sleep(LOOK_AGAIN_S)
 
-    async def _complete(self, key: str, scope: PaidScope, reply: ChatReply) -> None:
-        async with self._db.transaction(scope.tenant) as tx:
-            done = {"state": "done", "reply": dataclasses.asdict(reply)}
-            await tx.execute(update(PaidCall).filter_by(key=key).values(**done))
-            await book_generation(tx, scope, self, reply)
+    async def _make(self, call: Call, begun: Begun, request: ChatRequest) -> ChatReply:
+        try:
+            async with asyncio.timeout(begun.seconds_left):
+                reply = await self._inner.chat(request)
+        except TimeoutError as error:
+            await self._give_up(call, begun, may_be_billed=True)
+            raise BudgetExhausted("the cycle's budget of wall time is used up") from error
+        except ProviderError as error:
+            await self._give_up(call, begun, error.may_be_billed)
+            raise
+        async with self._db.transaction(call.scope.tenant) as tx:
+            await complete_call(tx, call, begun, reply, self._spent(call, reply))
+        return reply
 
+    async def _give_up(self, call: Call, begun: Begun, may_be_billed: bool) -> None:
+        """A call that was refused bought nothing; one that may be billed was lost in flight."""
+        end = lose_call if may_be_billed else forget_call
+        async with self._db.transaction(call.scope.tenant) as tx:
+            await end(tx, call, begun)
 
-async def book_generation(
-    tx: AsyncSession, scope: PaidScope, model: ChatModel, reply: ChatReply
-) -> None:
-    """Book a call's tokens under the tenant `lab`, in the transaction that stores its reply."""
-    await book_lab(
-        tx,
-        scope.tenant,
-        LedgerEntry(
-            tenant_id=LAB_TENANT,
-            ledger="generation",
-            purpose=scope.purpose,
-            provider=model.provider,
-            model=reply.model,
-            unit="tokens",
-            units=reply.usage.total,
-            trace_id=scope.trace_id,
-            cycle_id=scope.cycle_id,
-        ),
-    )
+    def _spent(self, call: Call, reply: ChatReply) -> Amount:
+        """Give the real cost of a call: at most what was reserved, where nobody counted."""
+        return self._cost(reply.usage) if reply.usage.total else call.bound
 
-
-async def book_lab(tx: AsyncSession, tenant: UUID, *entries: LedgerEntry) -> None:
-    """Write `entries` into the lab's books inside a transaction that works for `tenant`."""
-    await tx.flush()
-    await set_tenant(tx, LAB_TENANT)
-    tx.add_all(entries)
-    await tx.flush()
-    await set_tenant(tx, tenant)
-
-
-async def book_lost(tx: AsyncSession, tenant: UUID, cycle_id: UUID) -> int:
-    """Book the calls that were in flight when the cycle was killed; give their number."""
-    lost = await tx.execute(
-        update(PaidCall)
-        .filter_by(cycle_id=cycle_id, state="in_flight")
-        .values(state="lost_in_flight")
-        .returning(PaidCall.role, PaidCall.model)
-    )
-    entries = [
-        LedgerEntry(
-            tenant_id=LAB_TENANT,
-            ledger="generation",
-            outcome="lost_in_flight",
-            purpose=role,
-            provider="unknown",
-            model=model,
-            unit="tokens",
-            units=0,
-            cycle_id=cycle_id,
-        )
-        for role, model in lost.all()
-    ]
-    await book_lab(tx, tenant, *entries)
-    return len(entries)
-
-
-def _started(key: str, scope: PaidScope, model: str) -> Any:
-    """Write the call down as in flight; one that was lost or failed is in flight again."""
-    row = {
-        "tenant_id": scope.tenant,
-        "key": key,
-        "cycle_id": scope.cycle_id,
-        "role": scope.purpose,
-        "model": model,
-        "state": "in_flight",
-    }
-    again = {"state": "in_flight"}
-    return insert(PaidCall).values(row).on_conflict_do_update(index_elements=["key"], set_=again)
-
-
-def _load_reply(stored: dict[str, Any]) -> ChatReply:
-    return ChatReply(**{**stored, "usage": Usage(**stored["usage"])})
+    def _cost(self, usage: Usage) -> Amount:
+        micros = self._price.micros(usage) if self._price else None
+        return Amount(calls=1, tokens=usage.total, micros=micros)

@@ -13,7 +13,9 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.paid import PaidScope, book_lab, hash_key, paying_for
+from evolution.calls import PaidScope
+from evolution.ledgers import book_lab
+from evolution.paid import hash_key, paying_for
 from evolution.parts import CycleParts
 from judge.port import Exam
 from judge.verdict import Judgement, Unscored, Verdict

@@ -7,8 +7,9 @@ from uuid import UUID
 
 from sqlalchemy import select
 
+from evolution.calls import PaidScope
 from evolution.evaluate import Contender, Evaluator
-from evolution.paid import PaidScope, hash_key, paying_for
+from evolution.paid import hash_key, paying_for
 from evolution.parts import CycleParts
 from evolution.progress import Board
 from evolution.shapes import CyclePlan

@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 
+from evolution.calls import PaidScope
 from evolution.evaluate import Contender, Evaluator
-from evolution.paid import PaidScope, hash_key, paying_for
+from evolution.paid import hash_key, paying_for
 from evolution.parts import AnswerQuestion, SessionTranscript
 from evolution.purchases import PaidFor, exam_of
 from evolution.results import Shelf, keep_result, outcome_of
