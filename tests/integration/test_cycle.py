@@ -4,30 +4,25 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from evolution.cycle import run_cycle
 from evolution.decide import approve, reject, roll_back
-from evolution.fakes import PlantedAnswers, PlantedJudge, PlantedSession, Quality
-from evolution.genomes import load_incumbent, seed_genomes
+from evolution.fakes import PlantedAnswers, PlantedJudge, PlantedSession
+from evolution.genomes import load_incumbent
 from evolution.paid import PaidChat
-from evolution.parts import CycleParts
 from evolution.plan import CycleOrder, create_cycle
-from evolution.shapes import CycleResult
 from kit.chat import ChatModel, ChatRequest, Message
-from kit.clock import SystemClock
 from kit.db import Database
 from kit.errors import BadInput, Conflict, NotFound, ProviderRefused
 from kit.fakes import ScriptedChat
 from models.defaults import DEFAULT_SET
 from models.genome import GenomeSet, genome_name
 from models.lifecycle import Status
-from models.profile import ProfileSettings
 from models.tables import (
     DEFAULT_TENANT,
     LAB_TENANT,
     Approval,
-    Corpus,
     Cycle,
     EvolutionEvalResult,
     EvolutionGenome,
@@ -35,93 +30,14 @@ from models.tables import (
     PaidAnswer,
     PaidCall,
     PaidVerdict,
-    Profile,
-    Question,
     QuestionUse,
 )
-from pipeline.cache import MemoryAnswerCache
-from pipeline.ports import Scope
-
-MODELS = {"reader": "planted", "router": "planted", "embedder": "hash", "judge": "planted-1"}
-
-
-def fewer_fragments_are_better(genomes: GenomeSet, question: str) -> float:
-    return 8.0 - 0.5 * abs(genomes.postprocess.chunk_count - 8)
-
-
-def nothing_matters(genomes: GenomeSet, question: str) -> float:
-    return 6.0
-
-
-@dataclass
-class World:
-    """A seeded store with questions, and the parts of cycles in it."""
-
-    db: Database
-    parts: CycleParts
-    answers: PlantedAnswers
-    domain: str = "default"
-
-    async def order(self, **changes: object) -> UUID:
-        order = CycleOrder("postprocess", self.domain, 600, seed=11)
-        async with self.db.transaction(DEFAULT_TENANT) as tx:
-            cycle_id = await create_cycle(tx, DEFAULT_TENANT, replace(order, **changes))  # type: ignore[arg-type]
-        assert cycle_id is not None
-        return cycle_id
-
-    async def run(self, **changes: object) -> CycleResult:
-        return await run_cycle(self.parts, await self.order(**changes))
-
-    async def count(self, table: type, tenant: UUID = DEFAULT_TENANT, **filters: object) -> int:
-        async with self.db.transaction(tenant) as tx:
-            query = select(func.count()).select_from(table).filter_by(**filters)
-            return await tx.scalar(query) or 0
-
-
-async def make_world(db: Database, quality: Quality, questions: int = 230) -> World:
-    async with db.transaction(DEFAULT_TENANT) as tx:
-        corpus = Corpus(tenant_id=DEFAULT_TENANT, name="planted")
-        tx.add(corpus)
-        await tx.flush()
-        tx.add(Profile(tenant_id=DEFAULT_TENANT, name="default", domain="default",
-                       corpus_id=corpus.id, settings={}))  # fmt: skip
-        tx.add_all(_question(corpus.id, n) for n in range(questions))
-    async with db.transaction() as tx:
-        await seed_genomes(tx)
-    scope = Scope(DEFAULT_TENANT, "default", "default", corpus.id, "planted", corpus.version,
-                  ProfileSettings(), 0.5)  # fmt: skip
-    answers = PlantedAnswers(scope, quality)
-    return World(db, make_parts(db, scope, answers), answers)
-
-
-def make_parts(db: Database, scope: Scope, answers: PlantedAnswers) -> CycleParts:
-    return CycleParts(
-        db=db,
-        clock=SystemClock(),
-        tenant=DEFAULT_TENANT,
-        scope=scope,
-        answer=answers,
-        judge=PlantedJudge(noise=0.8),
-        mutator=None,
-        session=PlantedSession(answers),
-        private_cache=lambda: MemoryAnswerCache(SystemClock()),
-        inert_genes=frozenset({"postprocess.system_prompt", "postprocess.system_prompt_reduce"}),
-        models=MODELS,
-        concurrency=8,
-    )
-
-
-def _question(corpus_id: UUID, n: int) -> Question:
-    return Question(
-        tenant_id=DEFAULT_TENANT,
-        corpus_id=corpus_id,
-        external_id=f"q{n:03}",
-        text=f"What about fact number {n}?",
-        language="en",
-        answerable=True,
-        cluster=f"c{n}",
-        reference_answer=None,
-    )
+from tests.support.planted_world import (
+    MODELS,
+    fewer_fragments_are_better,
+    make_world,
+    nothing_matters,
+)
 
 
 async def test_what_is_better_is_proven_and_waits_for_a_person(db: Database) -> None:
