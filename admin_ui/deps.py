@@ -20,6 +20,8 @@ Ask = Callable[[str, str], Awaitable[State]]
 """(question, profile) -> the state after the last step. Raises kit.errors.GenomaError."""
 StartCycle = Callable[[str, str, int | None, int | None, str], Awaitable[UUID]]
 """(layer, domain, budget, max_mutations, actor) -> id of the queued cycle. Raises BadInput."""
+ResumeCycle = Callable[[UUID], Awaitable[None]]
+"""Lets a paused or failed cycle go on. Raises Conflict, NotFound."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class AdminParts:
     tenant: UUID
     ask: Ask
     start_cycle: StartCycle
+    resume_cycle: ResumeCycle
     models: Callable[[], dict[str, str]]
     """Role -> name of the model in use, as an approval binds them."""
     next_nightly: Callable[[], datetime | None]

@@ -9,6 +9,8 @@ MINUS = "\u2212"
 STATUS_KINDS = {
     "queued": "idle",
     "running": "busy",
+    "paused": "warn",
+    "cancelled": "idle",
     "done": "good",
     "failed": "bad",
     "promoted": "good",

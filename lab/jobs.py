@@ -13,7 +13,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from evolution.store import load_cycle
 from kit.db import libpq_url
-from kit.errors import Conflict, GenomaError, ProviderBusy, ProviderUnreachable, Unavailable
+from kit.errors import (
+    Conflict,
+    GenomaError,
+    ProviderBusy,
+    ProviderUnreachable,
+    Stopped,
+    Unavailable,
+)
 from lab.library import complete_corpus
 from lab.running import run_held
 from lab.wiring import Lab
@@ -75,6 +82,8 @@ async def _run_cycle(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
     """Run a cycle to its end. One that failed has ended too: its row says why."""
     try:
         await run_held(lab, tenant, cycle_id)
+    except Stopped as stopped:
+        log.info("a cycle was stopped", cycle=str(cycle_id), wish=stopped.wish)
     except GenomaError as error:
         async with lab.db.transaction(tenant) as tx:
             cycle = await load_cycle(tx, cycle_id)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from evolution.shapes import CandidateProgress, CycleProgress, CycleResult
 from evolution.store import load_cycle
+from kit.errors import Stopped
 from lab.running import run_held
 from lab.terminal import err, out
 from lab.wiring import Lab
@@ -27,7 +28,12 @@ async def run_watched(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
         while not running.done():
             await asyncio.wait({running}, timeout=LOOK_EVERY_S)
             live.update(_picture(await _load(lab, tenant, cycle_id)))
-    await running
+    try:
+        await running
+    except Stopped as stopped:
+        how = "go on with `genoma cycle resume`" if stopped.wish == "pause" else "for good"
+        out.print(f"Cycle {str(cycle_id)[:8]} was stopped: {how}.")
+        return
     cycle = await _load(lab, tenant, cycle_id)
     out.print(progress_table(CycleProgress.model_validate(cycle.progress)))
     print_result(cycle)

@@ -13,6 +13,8 @@ from procrastinate import App
 from admin_ui.app import make_admin
 from admin_ui.deps import AdminParts
 from evolution.plan import DEFAULT_MAX_MUTATIONS, CycleOrder, create_cycle
+from evolution.store import load_cycle
+from evolution.wishes import let_go_on
 from gateway.app import make_gateway
 from gateway.deps import GatewayParts
 from lab.jobs import enqueue_cycle, make_jobs
@@ -85,6 +87,13 @@ def _admin_parts(lab: Lab, jobs: App) -> AdminParts:
             await enqueue_cycle(tx, jobs, DEFAULT_TENANT, cycle_id, domain, layer)
         return cycle_id
 
+    async def resume_cycle(cycle_id: UUID) -> None:
+        async with lab.db.transaction(DEFAULT_TENANT) as tx:
+            if await let_go_on(tx, cycle_id):
+                cycle = await load_cycle(tx, cycle_id)
+                where = (cycle.domain, cycle.layer)
+                await enqueue_cycle(tx, jobs, DEFAULT_TENANT, cycle_id, *where)
+
     def night() -> datetime | None:
         return next_nightly(lab.settings, lab.clock.now())
 
@@ -93,6 +102,7 @@ def _admin_parts(lab: Lab, jobs: App) -> AdminParts:
         tenant=DEFAULT_TENANT,
         ask=ask,
         start_cycle=start_cycle,
+        resume_cycle=resume_cycle,
         models=lambda: model_names(lab),
         next_nightly=night,
         clock=lab.clock,

@@ -1,5 +1,6 @@
 """Cycles: the list with the form that starts one, and one cycle while it runs and after."""
 
+from typing import Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Request
@@ -13,6 +14,7 @@ from admin_ui.reading import cycles
 from admin_ui.reading.genomes import list_domains
 from admin_ui.reading.paging import parse_cursor
 from admin_ui.templating import get_pages, load_frame
+from evolution.wishes import ask_to_stop
 from kit.errors import BadInput, Conflict, NotFound
 from models.genome import LAYERS
 
@@ -47,6 +49,40 @@ async def show_cycle(
     request: Request, cycle_id: UUID, parts: Parts, person: SignedIn, seen: str = ""
 ) -> Response:
     """Show a cycle. A poll gets only the part that lives, or 204 where nothing changed."""
+    return await _cycle_page(request, parts, cycle_id, seen)
+
+
+@router.post("/admin/cycles/{cycle_id}/{action}")
+async def act_on_cycle(
+    request: Request,
+    cycle_id: UUID,
+    action: Literal["pause", "resume", "cancel"],
+    parts: Parts,
+    person: SignedIn,
+    form: OwnForm,
+) -> Response:
+    """Pause, resume or cancel a cycle and go back to its page; what cannot be is said there."""
+    try:
+        if action == "resume":
+            await parts.resume_cycle(cycle_id)
+        else:
+            async with parts.db.transaction(parts.tenant) as tx:
+                await ask_to_stop(tx, cycle_id, action)
+    except Conflict as error:
+        return await _cycle_page(request, parts, cycle_id, problem=str(error), status=409)
+    async with parts.db.transaction() as tx:
+        record(tx, person.name, f"{action} cycle", str(cycle_id))
+    return RedirectResponse(f"/admin/cycles/{cycle_id}", 303)
+
+
+async def _cycle_page(
+    request: Request,
+    parts: Parts,
+    cycle_id: UUID,
+    seen: str = "",
+    problem: str = "",
+    status: int = 200,
+) -> Response:
     is_poll = "hx-request" in request.headers
     async with parts.db.transaction(parts.tenant) as tx:
         cycle = await cycles.load_cycle(tx, cycle_id)
@@ -57,8 +93,10 @@ async def show_cycle(
     return get_pages(request).render(
         request,
         "cycle.html",
+        status=status,
         block="live" if is_poll else None,
         frame=frame,
+        problem=problem,
         active="cycles",
         cycle=cycle,
         outcome=cycles.outcome(cycle.row, cycle.verdict),

@@ -18,7 +18,9 @@ from models.genome import Genome, short_name
 from models.tables import Approval, ApprovalDecision, Cycle, EvolutionGenome
 from models.upgrade import load_genome
 
-ENDED = ("done", "failed")
+ENDED = ("done", "failed", "cancelled")
+RESTING = (*ENDED, "paused")
+"""Nothing moves on the page of such a cycle."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,18 @@ class CycleView:
         return self.row.status in ENDED
 
     @property
+    def rests(self) -> bool:
+        return self.row.status in RESTING
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What a person may ask of it now: `pause`, `resume`, `cancel`."""
+        if self.row.wish == "cancel" or self.row.status in ("done", "cancelled"):
+            return ()
+        waits = self.row.wish == "pause" or self.row.status in ("paused", "failed")
+        return ("resume" if waits else "pause", "cancel")
+
+    @property
     def challengers(self) -> tuple[Runner, ...]:
         return tuple(r for r in self.runners if r.progress.state != "incumbent")
 
@@ -56,7 +70,7 @@ class CycleView:
     def seen(self) -> str:
         """Names this state: it changes whenever the page would."""
         row = self.row
-        state = [row.status, row.spent, row.reserved, row.progress, row.result, row.error]
+        state = [row.status, row.wish, row.spent, row.reserved, row.progress, row.result, row.error]
         text = json.dumps([*state, str(self.approval_id), self.verdict], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -1,11 +1,14 @@
-"""`genoma cycle`: run one and watch it, list them, look at one, go on with one."""
+"""`genoma cycle`: run one and watch it, pause, cancel, go on with one, list them, look at one."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from lab.terminal import out, run
+
+if TYPE_CHECKING:
+    from evolution.wishes import Wish
 
 cycle_app = typer.Typer(help="Cycles of evolution.", no_args_is_help=True)
 
@@ -34,8 +37,20 @@ def run_cycle(
 
 @cycle_app.command("resume")
 def resume(cycle: CycleId) -> None:
-    """Go on with a cycle that was killed or failed: nothing is paid twice."""
+    """Go on here with a cycle that was paused, was killed or failed: nothing is paid twice."""
     run(_resume(cycle))
+
+
+@cycle_app.command("pause")
+def pause(cycle: CycleId) -> None:
+    """Pause a cycle before its next answer; what is paid stays. `resume` goes on with it."""
+    run(_stop(cycle, "pause"))
+
+
+@cycle_app.command("cancel")
+def cancel(cycle: CycleId) -> None:
+    """End a cycle without a result, for good; what is paid serves later cycles."""
+    run(_stop(cycle, "cancel"))
 
 
 @cycle_app.command("list")
@@ -71,14 +86,33 @@ async def _run_new(
 
 async def _resume(prefix: str) -> None:
     from evolution.store import find_cycle
+    from evolution.wishes import let_go_on
     from lab.commands.opening import opened
-    from lab.watching import run_watched
+    from lab.watching import print_result, run_watched
     from models.tables import DEFAULT_TENANT
 
     async with opened() as lab:
         async with lab.db.transaction(DEFAULT_TENANT) as tx:
             cycle = await find_cycle(tx, prefix)
-        await run_watched(lab, DEFAULT_TENANT, cycle.id)
+            if cycle.status != "done":
+                await let_go_on(tx, cycle.id)
+        if cycle.status == "done":
+            print_result(cycle)
+        else:
+            await run_watched(lab, DEFAULT_TENANT, cycle.id)
+
+
+async def _stop(prefix: str, wish: "Wish") -> None:
+    from evolution.store import find_cycle
+    from evolution.wishes import ask_to_stop
+    from lab.commands.opening import opened
+    from models.tables import DEFAULT_TENANT
+
+    async with opened() as lab, lab.db.transaction(DEFAULT_TENANT) as tx:
+        cycle = await find_cycle(tx, prefix)
+        status = await ask_to_stop(tx, cycle.id, wish)
+    now = "will stop before its next answer" if status == "running" else f"is {status}"
+    out.print(f"Cycle {str(cycle.id)[:8]} {now}.")
 
 
 async def _list() -> None:

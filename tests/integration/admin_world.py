@@ -14,6 +14,7 @@ from admin_ui.accounts import create_setup_link
 from evolution.binding import bind
 from evolution.genomes import Origin, add_genome, load_incumbent, move, seed_genomes
 from evolution.shapes import CandidateProgress, CyclePlan, CycleProgress, Pair, Proof
+from evolution.wishes import let_go_on
 from kit.clock import SystemClock
 from kit.db import Database
 from kit.errors import BadInput
@@ -73,6 +74,10 @@ class World:
         self.started.append((layer, domain, budget, mutations, actor))
         return await add_cycle(self)
 
+    async def resume_cycle(self, cycle_id: UUID) -> None:
+        async with self.db.transaction(DEFAULT_TENANT) as tx:
+            await let_go_on(tx, cycle_id)
+
     def browser(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             transport=httpx2.ASGITransport(app=self.app, raise_app_exceptions=False),
@@ -101,6 +106,7 @@ async def make_world(db: Database) -> World:
             tenant=DEFAULT_TENANT,
             ask=world.ask,
             start_cycle=world.start_cycle,
+            resume_cycle=world.resume_cycle,
             models=lambda: world.models,
             next_nightly=lambda: datetime(2026, 12, 2, 2, 30, tzinfo=UTC),
             clock=world.clock,

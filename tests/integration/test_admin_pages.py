@@ -242,3 +242,24 @@ async def test_a_question_of_no_or_too_many_characters_is_refused(
         page = await post(browser, "/admin/playground", "/admin/playground", **fields)
     assert page.status_code == status
     assert message in page.text
+
+
+async def test_a_cycle_is_paused_resumed_and_cancelled_on_its_page(db: Database) -> None:
+    world = await make_world(db)
+    cycle_id = await add_running_cycle(world)
+    path = f"/admin/cycles/{cycle_id}"
+    async with signed_in(world) as browser:
+        assert "/pause" in (await browser.get(path)).text
+        assert (await post(browser, path, f"{path}/pause")).status_code == 303
+        page = (await browser.get(path)).text
+        assert "/resume" in page and "/pause" not in page and "paused" in page
+        assert (await post(browser, path, f"{path}/resume")).status_code == 303
+        assert (await post(browser, path, f"{path}/cancel")).status_code == 303
+        page = (await browser.get(path)).text
+        assert "Cancel</button>" not in page and "cancelled" in page
+        refused = await post(browser, path, f"{path}/resume")
+    assert refused.status_code == 409
+    assert "does not go on" in refused.text
+    async with db.transaction() as tx:
+        done = list(await tx.scalars(select(AuditLog.action).order_by(AuditLog.created_at)))
+    assert done[-3:] == ["pause cycle", "resume cycle", "cancel cycle"]
