@@ -12,6 +12,7 @@ from typing import Any, Literal
 from kit.chat import ChatReply, ChatRequest, Usage
 from kit.errors import Misconfigured, ProviderRefused, ProviderUnreachable
 from kit.openai_wire import FINISH, chat_body
+from kit.utf8 import storable
 
 _HEADER = struct.Struct("<4sIQQ")
 """Magic, version, number of tensors, number of metadata entries."""
@@ -70,7 +71,7 @@ class GgufChat:
         except RuntimeError as error:
             raise ProviderUnreachable(f"the model in {self._path} failed: {error}") from error
         self._raise_error(chunks.error)
-        return ChatReply(chunks.text, chunks.finish, self.name, chunks.usage)
+        return ChatReply(storable(chunks.text), chunks.finish, self.name, chunks.usage)
 
     def _raise_error(self, error: dict[str, Any] | None) -> None:
         if error is None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from kit.chat import ChatReply, ChatRequest, Usage
 from kit.errors import Misconfigured
-from kit.utf8 import encodable
+from kit.utf8 import encodable, storable
 
 FINISH: dict[str | None, Literal["stop", "length"]] = {"stop": "stop", "length": "length"}
 """Every other reason (a content filter, a tool call) is `other`."""
@@ -69,7 +69,7 @@ def chat_reply(completion: Completion, model: str) -> ChatReply:
     """Read what a model said."""
     choice, usage = completion.choices[0], completion.usage or _Usage()
     return ChatReply(
-        text=encodable(choice.message.content or ""),
+        text=storable(choice.message.content or ""),
         finish_reason=FINISH.get(choice.finish_reason, "other"),
         model=model,
         usage=Usage(usage.prompt_tokens, usage.completion_tokens),
