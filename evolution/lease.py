@@ -119,7 +119,7 @@ async def _renew(
     db: Database, tenant: UUID, cycle_id: UUID, fence: int, seconds: int | None
 ) -> bool:
     """Renew a lease, or give it back (None); False where it is no longer ours."""
-    given_back = {"holder": None, "lease_until": None}
+    given_back = {"holder": None, "lease_until": None, **clock_stops()}
     changes = given_back if seconds is None else {"lease_until": _from_now(seconds)}
     async with db.transaction(tenant) as tx:
         ours = update(Cycle).filter_by(id=cycle_id, fence=fence).values(**changes)

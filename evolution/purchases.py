@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.calls import PaidScope
+from evolution.calls import PaidScope, Tab
 from evolution.ledgers import book_lab
 from evolution.paid import hash_key, paying_for
 from evolution.parts import CycleParts
@@ -42,6 +42,9 @@ class PaidFor:
     answer: Answer
     chunks: tuple[Chunk, ...]
     latency_ms: float
+    tokens: int = 0
+    micros: int = 0
+    """What the models that made it cost, in millionths of the currency of the prices."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,11 @@ class Purchases:
             if stored is not None:
                 return stored
             started = time.perf_counter()
-            with paying_for(PaidScope(self._parts.tenant, self._cycle_id, key, "answer")):
+            scope = PaidScope(self._parts.tenant, self._cycle_id, key, "answer")
+            with paying_for(scope):
                 state = await self._parts.answer(question, genomes)
             latency_ms = (time.perf_counter() - started) * 1000
-            return await self._store_answer(key, state, latency_ms)
+            return await self._store_answer(key, state, latency_ms, scope.tab)
 
     async def judge(self, exam: Exam, replicate: str, settle: Settle) -> Judged:
         """Judge a paid answer; `settle` runs in the transaction that stores the verdict.
@@ -90,8 +94,7 @@ class Purchases:
             judgement = await self._ask_judge(key, exam)
             if isinstance(judgement, Unscored):
                 return Judged(judgement, stored=False)
-            await self._store_verdict(key, judgement, settle)
-            return Judged(judgement, stored=True)
+            return Judged(await self._store_verdict(key, judgement, settle), stored=True)
 
     def _buying(self, key: str) -> asyncio.Lock:
         """Let one task at a time buy under `key`: two genomes may give the same answer at once."""
@@ -141,12 +144,10 @@ class Purchases:
     async def _find_answer(self, key: str) -> PaidFor | None:
         async with self._parts.db.transaction(self._parts.tenant) as tx:
             row = await tx.get(PaidAnswer, key)
-        if row is None:
-            return None
-        chunks = tuple(Chunk.model_validate(chunk) for chunk in row.chunks)
-        return PaidFor(key, Answer.model_validate(row.answer), chunks, row.latency_ms)
+        return _paid_for(row) if row else None
 
-    async def _store_answer(self, key: str, state: State, latency_ms: float) -> PaidFor:
+    async def _store_answer(self, key: str, state: State, latency_ms: float, tab: Tab) -> PaidFor:
+        """Store an answer whole; where another process was first, its answer counts."""
         assert state.answer is not None
         chunks = state.retrieval.chunks if state.retrieval else ()
         row = {
@@ -156,11 +157,13 @@ class Purchases:
             "answer": state.answer.model_dump(mode="json"),
             "chunks": [chunk.model_dump(mode="json") for chunk in chunks],
             "latency_ms": latency_ms,
+            "tokens": tab.tokens,
+            "micros": tab.micros,
         }
         async with self._parts.db.transaction(self._parts.tenant) as tx:
             await tx.execute(insert(PaidAnswer).values(row).on_conflict_do_nothing())
             await book_lab(tx, self._parts.tenant, self._retrieval(state))
-        return PaidFor(key, state.answer, chunks, latency_ms)
+            return _paid_for(await tx.get_one(PaidAnswer, key))
 
     def _retrieval(self, state: State) -> LedgerEntry:
         usage = state.retrieval.usage if state.retrieval else None
@@ -181,7 +184,10 @@ class Purchases:
             stored: Any = await tx.scalar(select(PaidVerdict.verdict).filter_by(key=key))
         return _JUDGEMENT.validate_python(stored) if stored else None
 
-    async def _store_verdict(self, key: str, verdict: Verdict, settle: Settle) -> None:
+    async def _store_verdict(
+        self, key: str, verdict: Verdict, settle: Settle
+    ) -> Verdict | Unscored:
+        """Store a verdict; where another process was first, its verdict counts and is paid."""
         row = {
             "tenant_id": self._parts.tenant,
             "key": key,
@@ -189,9 +195,19 @@ class Purchases:
             "verdict": verdict.model_dump(mode="json"),
             "raw": verdict.raw,
         }
+        first = insert(PaidVerdict).values(row).on_conflict_do_nothing()
         async with self._parts.db.transaction(self._parts.tenant) as tx:
-            await tx.execute(insert(PaidVerdict).values(row).on_conflict_do_nothing())
-            await settle(tx)
+            if (await tx.execute(first.returning(PaidVerdict.key))).first() is not None:
+                await settle(tx)
+                return verdict
+            stored = await tx.scalar(select(PaidVerdict.verdict).filter_by(key=key))
+            return _JUDGEMENT.validate_python(stored)
+
+
+def _paid_for(row: PaidAnswer) -> PaidFor:
+    chunks = tuple(Chunk.model_validate(chunk) for chunk in row.chunks)
+    answer = Answer.model_validate(row.answer)
+    return PaidFor(row.key, answer, chunks, row.latency_ms, row.tokens, row.micros)
 
 
 def exam_of(question: Question, text: str, paid: PaidFor) -> Exam:

@@ -118,7 +118,7 @@ class ReplayEvaluator(Evaluator):
             await cache.forget_source(scope.tenant_id, scope.corpus_id, event.changed)
         hit = await cache.find(key, event.text)
         if hit is not None:
-            return replace(fresh, answer=hit, latency_ms=0.0), True
+            return replace(fresh, answer=hit, latency_ms=0.0, tokens=0, micros=0), True
         if may_keep(policy, event.text, fresh.answer):
             await cache.keep(key, event.text, (), fresh.answer)
         return fresh, False
@@ -162,4 +162,7 @@ def _mean_outcome(served: Sequence[Served]) -> Outcome:
         unscored_reason=None if complete else missing,
         judge_reasoning=f"{hits} of {len(served)} served from the cache; {last.judge_reasoning}",
         bonus=SAVED_ANSWER_WORTH * hits / len(served),
+        latency_ms=sum(o.latency_ms for o in outcomes) / len(outcomes),
+        tokens=round(sum(o.tokens for o in outcomes) / len(outcomes)),
+        micros=round(sum(o.micros for o in outcomes) / len(outcomes)),
     )

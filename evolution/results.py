@@ -1,6 +1,6 @@
 """Eval results: what one genome got for one question, in the store and as scores."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -45,24 +45,35 @@ class Outcome:
     criteria: dict[str, Any] = field(default_factory=dict)
     judge_raw: str = ""
     bonus: float = 0.0
+    tokens: int = 0
+    micros: int = 0
 
 
 def outcome_of(paid: PaidFor, judged: Judged) -> Outcome:
     """Describe one judged answer: scored, unscored with its reason, or failed with 0."""
     judgement = judged.judgement
-    given = (paid.answer.answer[:MAX_RESPONSE_CHARS], paid.latency_ms, paid.key)
+    response = paid.answer.answer[:MAX_RESPONSE_CHARS]
+    given = Outcome(
+        response,
+        paid.latency_ms,
+        paid.key,
+        judge_score=0.0,
+        judge_reasoning="the answer failed",
+        tokens=paid.tokens,
+        micros=paid.micros,
+    )
     if judgement is None:
-        return Outcome(*given, judge_score=0.0, judge_reasoning="the answer failed")
+        return given
     if isinstance(judgement, Verdict):
-        return Outcome(
-            *given,
+        return replace(
+            given,
             judge_score=judgement.score,
             judge_reasoning=judgement.reasoning,
             criteria={k: v.model_dump(mode="json") for k, v in judgement.criteria.items()},
             judge_raw=judgement.raw,
         )
-    return Outcome(
-        *given,
+    return replace(
+        given,
         judge_score=None,
         judge_reasoning="",
         unscored_reason=judgement.reason,
@@ -77,7 +88,7 @@ async def load_known(
     rows = await tx.scalars(
         select(EvolutionEvalResult).filter_by(cycle_id=cycle_id, genome_id=genome_id, phase=phase)
     )
-    return {r.question_id: _scored(r.question_id, r.judge_score, r.bonus, r.criteria) for r in rows}
+    return {row.question_id: _scored(row.question_id, row) for row in rows}
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class Shelf:
 async def keep_result(
     tx: AsyncSession, shelf: Shelf, question: Question, outcome: Outcome
 ) -> Scored:
-    """Store one eval result, once; give its score."""
+    """Store one eval result; give its score, or that of whoever stored it first."""
     row = {
         "tenant_id": shelf.tenant,
         "cycle_id": shelf.cycle_id,
@@ -103,12 +114,21 @@ async def keep_result(
         "query": question.text,
         **asdict(outcome),
     }
-    await tx.execute(insert(EvolutionEvalResult).values(row).on_conflict_do_nothing())
-    return _scored(question.id, outcome.judge_score, outcome.bonus, outcome.criteria)
+    first = insert(EvolutionEvalResult).values(row).on_conflict_do_nothing()
+    if (await tx.execute(first.returning(EvolutionEvalResult.id))).first() is not None:
+        return _scored(question.id, outcome)
+    known = await load_known(tx, shelf.cycle_id, shelf.genome_id, shelf.phase)
+    return known[question.id]
 
 
-def _scored(
-    question_id: UUID, score: float | None, bonus: float, criteria: dict[str, Any]
-) -> Scored:
-    failed = score is not None and not criteria
-    return Scored(question_id, None if score is None else score + bonus, bonus, failed)
+def _scored(question_id: UUID, result: Outcome | EvolutionEvalResult) -> Scored:
+    score = result.judge_score
+    return Scored(
+        question_id,
+        None if score is None else score + result.bonus,
+        result.bonus,
+        failed=score is not None and not result.criteria,
+        latency_ms=result.latency_ms,
+        tokens=result.tokens,
+        micros=result.micros,
+    )

@@ -1,10 +1,14 @@
 """What models cost, out of the settings: money is counted in whole millionths, rounded up."""
 
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kit.chat import Usage
+from kit.chat import ChatModel, Usage
+
+IN_PROCESS = "gguf"
+"""The provider of a model that runs in this process."""
 
 
 class Price(BaseModel):
@@ -23,3 +27,8 @@ class Price(BaseModel):
 
 FREE = Price(input=Decimal(0), output=Decimal(0))
 """What a model in this process costs."""
+
+
+def price_of(prices: Mapping[str, Price], model: ChatModel) -> Price | None:
+    """Give what a model costs; None where the settings do not say it."""
+    return FREE if model.provider == IN_PROCESS else prices.get(model.name)
