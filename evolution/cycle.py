@@ -22,8 +22,9 @@ from evolution.race import Lane, line_of, run_race
 from evolution.replay import ReplayEvaluator
 from evolution.running import Run
 from evolution.shapes import CyclePlan, CycleResult, Refusal
+from evolution.shortfall import end_short
 from evolution.store import load_cycle, mark_done, mark_failed, mark_running, mark_stopped
-from kit.errors import Conflict, GenomaError, Stopped, Unavailable
+from kit.errors import BudgetExhausted, Conflict, GenomaError, Stopped, Unavailable
 from models.lifecycle import Status
 from models.tables import Cycle, EvolutionGenome, Question
 
@@ -48,6 +49,8 @@ async def run_cycle(parts: CycleParts, cycle_id: UUID) -> CycleResult:
         async with parts.db.transaction(parts.tenant) as tx:
             await mark_stopped(tx, cycle_id, stopped.wish, parts.clock.now())
         raise
+    except BudgetExhausted as error:
+        return await end_short(parts, cycle_id, error)
     except GenomaError as error:
         async with parts.db.transaction(parts.tenant) as tx:
             await mark_failed(tx, cycle_id, str(error), parts.clock.now())
