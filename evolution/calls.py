@@ -136,7 +136,7 @@ async def _claim(tx: AsyncSession, call: Call) -> int | None:
         return 0
     limit = func.clock_timestamp() - text(f"interval '{PRESUMED_DEAD_S} seconds'")
     is_late = (PaidCall.started_at < limit).label("is_late")
-    locked = select(PaidCall.state, is_late).filter_by(key=call.key).with_for_update()
+    locked = select(PaidCall.state, is_late).where(PaidCall.key == call.key).with_for_update()
     row = (await tx.execute(locked)).first()
     if row is None or row.state == "done" or (row.state == "in_flight" and not row.is_late):
         return None  # the next look finds the reply, or begins

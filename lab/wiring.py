@@ -1,9 +1,13 @@
 """The composition root: settings in, running parts out. Every object is made here, once."""
 
+import os
+import secrets
+import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid4
 
+from accounts.capacity import Capacity
 from evolution.paid import PaidChat
 from evolution.parts import CycleParts
 from evolution.session import SEARCH_LIMIT, DirectToolSession
@@ -12,13 +16,12 @@ from judge.llm_judge import LlmJudge
 from judge.port import Judge
 from kit.chat import ChatModel
 from kit.clock import Clock, SystemClock
-from kit.db import Database, make_engine
+from kit.db import Database, make_engine, make_signal_engine
 from kit.embedding import Embedder
 from kit.language import detect_language
 from kit.settings import Settings
-from kit.vector_memory import VectorMemory
 from lab.database import DatabaseUrls, open_database
-from lab.models import ChatModels, make_chat_models, make_embedder
+from lab.models import ChatModels, lab_chat, live_chat, make_chat_models, make_embedders
 from models.contract import Chunk, Turn
 from models.genome import GenomeSet
 from models.tables import Cycle, Profile
@@ -45,21 +48,45 @@ class Lab:
     urls: DatabaseUrls
     db: Database
     clock: Clock
+    bare_chat: ChatModels
     chat: ChatModels
+    """As live traffic calls them: at once."""
     embedder: Embedder
+    leased_embedder: Embedder
+    """As cycles call it."""
+    capacity: Capacity
     active: ActiveGenomes
 
     async def close(self) -> None:
+        await self.capacity.close()
         await self.db.close()
 
 
 def open_lab(settings: Settings) -> Lab:
     """Open the database and make what all processes need. Raises Misconfigured."""
-    chat = make_chat_models(settings)
+    bare = make_chat_models(settings)
     urls = open_database(settings)
-    db = Database(make_engine(urls.service))
-    embedder = VectorMemory(make_embedder(settings))
-    return Lab(settings, urls, db, SystemClock(), chat, embedder, ActiveGenomes())
+    capacity = make_capacity(settings, urls.service)
+    embedders = make_embedders(settings, capacity)
+    return Lab(
+        settings,
+        urls,
+        Database(make_engine(urls.service)),
+        SystemClock(),
+        bare_chat=bare,
+        chat=live_chat(bare, capacity),
+        embedder=embedders.live,
+        leased_embedder=embedders.lab,
+        capacity=capacity,
+        active=ActiveGenomes(),
+    )
+
+
+def make_capacity(settings: Settings, url: str) -> Capacity:
+    """Make this process's gates to its model endpoints, under a name that no other process has."""
+    host = socket.gethostname().encode("ascii", "replace").decode()[:30]
+    holder = f"{host}:{os.getpid()}:{secrets.token_hex(4)}"
+    return Capacity(make_signal_engine(url, holder), holder, settings.concurrency)
 
 
 def make_ports(lab: Lab, chat: ChatModels, *, cached: bool) -> Ports:
@@ -117,7 +144,8 @@ async def make_cycle_parts(lab: Lab, db: Database, tenant: UUID, cycle_id: UUID)
         cycle = await tx.get_one(Cycle, cycle_id)
         profile = await tx.get_one(Profile, cycle.profile_id)
         scope = await load_scope(tx, tenant, profile.name)
-    chat = _paid(lab, db)
+    lab = replace(lab, embedder=lab.leased_embedder)
+    chat = lab_chat(lab.bare_chat, lab.capacity, lambda model: PaidChat(model, db))
     ports = make_ports(lab, chat, cached=False)
     steps = assemble(ports)
 
@@ -141,14 +169,6 @@ async def make_cycle_parts(lab: Lab, db: Database, tenant: UUID, cycle_id: UUID)
         models=model_names(lab),
         concurrency=lab.settings.concurrency,
     )
-
-
-def _paid(lab: Lab, db: Database) -> ChatModels:
-    def pay(model: ChatModel | None) -> ChatModel | None:
-        return PaidChat(model, db) if model else None
-
-    chat = lab.chat
-    return ChatModels(pay(chat.reader), pay(chat.router), pay(chat.judge), pay(chat.mutator))
 
 
 async def _search(ports: Ports, scope: Scope, question: str) -> tuple[Chunk, ...]:
