@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from evolution.calls import PaidScope, Tab
 from evolution.ledgers import book_lab
+from evolution.outage import Outage
 from evolution.paid import hash_key, paying_for
 from evolution.parts import CycleParts
 from judge.port import Exam
@@ -25,9 +26,6 @@ from models.genome import GenomeSet
 from models.tables import LAB_TENANT, LedgerEntry, PaidAnswer, PaidVerdict, Question
 from pipeline.run import PIPELINE_VERSION
 from pipeline.state import State
-
-OUTAGE_AFTER = 5
-"""Judgings that fail one after another before it is an outage, and the cycle stops."""
 
 _JUDGEMENT: TypeAdapter[Verdict | Unscored] = TypeAdapter(Judgement)
 
@@ -61,7 +59,7 @@ class Purchases:
     def __init__(self, parts: CycleParts, cycle_id: UUID) -> None:
         self._parts = parts
         self._cycle_id = cycle_id
-        self._failures_in_a_row = 0
+        self._outage = Outage()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def answer(self, question: str, genomes: GenomeSet, replicate: str) -> PaidFor:
@@ -107,11 +105,9 @@ class Purchases:
         except ProviderRefused:
             raise
         except ProviderError as error:
-            self._failures_in_a_row += 1
-            if self._failures_in_a_row >= OUTAGE_AFTER:
-                raise
+            self._outage.note_failure(exam.question, error)
             return Unscored(reason=f"judge out of reach: {error}", judge=self._parts.judge.version)
-        self._failures_in_a_row = 0
+        self._outage.end()
         return judgement
 
     def _answer_key(self, question: str, genomes: GenomeSet, replicate: str) -> str:

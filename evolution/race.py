@@ -49,6 +49,8 @@ class Gain:
     error: float
     pairs: int
     asked: int
+    level: float = 0.0
+    """The incumbent's own mean, on all questions that it has scores for."""
 
     @property
     def comparable(self) -> bool:
@@ -102,8 +104,9 @@ def gain_over(incumbent: Lane, lane: Lane) -> Gain:
     ]
     if not common:
         return Gain(0.0, 0.0, 0, len(lane.scores))
+    level = float(np.mean([score for score in incumbent.scores if score is not None]))
     error = float(np.std(common, ddof=1) / np.sqrt(len(common))) if len(common) > 1 else 0.0
-    return Gain(float(np.mean(common)), error, len(common), len(lane.scores))
+    return Gain(float(np.mean(common)), error, len(common), len(lane.scores), level)
 
 
 async def _keep_better_half(incumbent: Lane, alive: Sequence[Lane], board: Board) -> list[Lane]:
@@ -118,8 +121,13 @@ async def _keep_better_half(incumbent: Lane, alive: Sequence[Lane], board: Board
 def line_of(
     lane: Lane, state: Literal["racing", "dropped", "finalist", "incumbent"], gain: Gain | None
 ) -> CandidateProgress:
-    """Make the line of the board for one genome."""
+    """Make the line of the board for one genome.
+
+    A candidate's mean is the incumbent's and its gain on common questions: where the judge
+    failed on hard ones, the mean of the rest would flatter.
+    """
     known = [score for score in lane.scores if score is not None]
+    own = float(np.mean(known)) if known else None
     return CandidateProgress(
         genome_id=lane.contender.genome_id,
         name=lane.contender.name,
@@ -128,6 +136,6 @@ def line_of(
         state=state,
         answered=len(lane.scores),
         scored=len(known),
-        mean=float(np.mean(known)) if known else None,
+        mean=gain.level + gain.mean if gain and gain.pairs else own,
         delta=gain.mean if gain and gain.pairs else None,
     )

@@ -13,6 +13,7 @@ from evolution.plan import CycleOrder, create_cycle
 from evolution.shapes import CycleResult
 from kit.clock import SystemClock
 from kit.db import Database
+from models.defaults import DEFAULT_SET
 from models.genome import GenomeSet
 from models.profile import ProfileSettings
 from models.tables import DEFAULT_TENANT, Corpus, Profile, Question
@@ -38,6 +39,11 @@ class World:
     parts: CycleParts
     answers: PlantedAnswers
     domain: str = "default"
+
+    @property
+    def genomes(self) -> GenomeSet:
+        """What a cycle starts from."""
+        return DEFAULT_SET
 
     async def order(self, **changes: object) -> UUID:
         order = CycleOrder("postprocess", self.domain, 600, seed=11)
