@@ -1,127 +1,84 @@
 """Genes that copy evaluation material: blocked, because they would know the exam."""
 
-import re
-import unicodedata
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable
+from uuid import UUID
 
-from evolution.gene_bank import genes_in
-from models.genes import SLOT
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from evolution.gene_bank import GeneWorth, genes_in
+from evolution.leaks import find_leak
+from evolution.word_runs import Window, windows_of
 from models.genome import Genome
+from models.tables import LAB_TENANT, Question, Tenant
 
 COPIED_WORDS = 8
 """So many words of an evaluation text in a row make a copy."""
 
-LEAKED_WORDS = 5
-"""The same where the genome may come to serve another tenant than the one that was read."""
-
-_WORD = re.compile(r"[^\W_]+")
-_APOSTROPHE = re.compile(r"(?<=\w)['\u2019\u02bc](?=\w)")
-_SIGNS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Han and Kana: a word has about two signs."""
-_LETTERS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
-"""Thai, Lao, Burmese, Khmer put no blanks between words: a word has about four letters."""
-_WORD_WEIGHT = 4
-_IGNORED = frozenset({"Mn", "Mc", "Me", "Cf"})
-"""Marks above and below letters, and signs that are not seen: no copy hides behind them."""
-_TATWEEL = "\u0640"
-
-Window = tuple[str, ...]
-
 
 class CopyGuard:
-    """Knows the texts of an evaluation by their windows of words; holds no text itself."""
+    """Knows the texts of an evaluation by their runs of eight words; holds no text itself.
 
-    def __init__(self, texts: Iterable[str], words: int = COPIED_WORDS) -> None:
-        self._words = words
-        self._windows = _hashes(texts, words)
+    `shared` tells that genomes may come to serve another tenant than the one whose texts the
+    mutator reads: of these no five words in a row, no number and no name may pass either.
+    """
+
+    def __init__(self, texts: Iterable[str], shared: bool = False) -> None:
+        self._windows = _hashes(texts)
+        self._shared = shared
 
     def find(self, genome: Genome, incumbent: Genome, shown: Iterable[str] = ()) -> str | None:
-        """Name the first instruction of `genome` that copies; None where none does.
+        """Say which new instruction of `genome` copies; None where none does.
 
-        `shown` are further texts, such as answers that the mutator has read. What stands in an
-        instruction of `incumbent` is no copy: it was there before. The words themselves are
-        not quoted: the sentence is shown to the mutator.
+        `shown` are further texts: what the mutator has read. What stands in an instruction of
+        `incumbent` is no copy: it was there before. The words themselves are not quoted: the
+        sentence is shown to the mutator.
         """
+        shown = tuple(shown)
         old = genes_in(incumbent)
         texts = {gene.text for gene in old}
-        known = {w for gene in old for w in windows_of(gene.text, self._words)}
-        windows = self._windows | _hashes(shown, self._words) if shown else self._windows
+        known = {window for gene in old for window in windows_of(gene.text, COPIED_WORDS)}
+        windows = self._windows | _hashes(shown)
         for gene in genes_in(genome):
-            if gene.text not in texts and self._copies(gene.text, known, windows):
-                return (
-                    f"{gene.path}.{gene.gene_id} copies {self._words} or more words in a row of an "
-                    "evaluation question, reference or answer"
-                )
+            if gene.text in texts:
+                continue
+            if _copies(gene, known, windows):
+                return f"{_place(gene)} copies {COPIED_WORDS} or more words in a row of {_EXAM}"
+            if self._shared and (leak := find_leak(gene.text, texts, shown)):
+                return f"{_place(gene)} carries {leak} of a tenant's text into a shared genome"
         return None
 
-    def _copies(self, text: str, known: set[Window], windows: set[int]) -> bool:
-        found = windows_of(text, self._words)
-        return any(hash(window) in windows and window not in known for window in found)
+
+_EXAM = "an evaluation question, reference or answer"
 
 
 def find_copied(genome: Genome, incumbent: Genome, texts: Iterable[str]) -> str | None:
-    """Name the first new instruction of `genome` that has 8 words in a row of one of `texts`."""
+    """Say which new instruction of `genome` has 8 words in a row of one of `texts`, if any."""
     return CopyGuard(texts).find(genome, incumbent)
 
 
-def windows_of(text: str, words: int) -> Iterator[Window]:
-    """Yield each run of tokens that weighs `words` words; a slot is never part of one.
-
-    From one token on there is one window alone, so that two texts have a run of so many
-    words in common exactly where they have a window in common.
-    """
-    for piece in SLOT.split(text)[::2]:
-        tokens = tokens_of(piece)
-        weights = [_weight(token) for token in tokens]
-        end, weight = 0, 0
-        for start in range(len(tokens)):
-            while weight < words * _WORD_WEIGHT and end < len(tokens):
-                weight += weights[end]
-                end += 1
-            if weight < words * _WORD_WEIGHT:
-                break
-            yield tuple(tokens[start:end])
-            weight -= weights[start]
-
-
-@lru_cache(maxsize=4096)
-def tokens_of(text: str) -> tuple[str, ...]:
-    """Cut `text` into folded words; of scripts without blanks each sign is a token.
-
-    Case, punctuation, accents, vowel marks, invisible signs and forms of one letter
-    (full width, ligatures, Arabic presentation) make no difference.
-    """
-    folded = unicodedata.normalize("NFKD", text).casefold()
-    plain = "".join(
-        sign
-        for sign in unicodedata.normalize("NFKD", folded)
-        if unicodedata.category(sign) not in _IGNORED and sign != _TATWEEL
+async def load_exam_texts(tx: AsyncSession, corpus_id: UUID) -> list[str]:
+    """Give all questions of a corpus and their reference answers."""
+    rows = await tx.execute(
+        select(Question.text, Question.reference_answer).filter_by(corpus_id=corpus_id)
     )
-    words = _WORD.findall(_APOSTROPHE.sub("", plain))
-    return tuple(token for word in words for token in _tokens(word))
+    return [text for row in rows for text in row if text]
 
 
-def _hashes(texts: Iterable[str], words: int) -> set[int]:
-    return {hash(window) for text in set(texts) for window in windows_of(text, words)}
+async def is_shared_lab(tx: AsyncSession) -> bool:
+    """Tell whether more than one customer lives here: a genome of a domain may serve them all."""
+    customers = select(func.count()).select_from(Tenant).where(Tenant.id != LAB_TENANT)
+    return (await tx.scalar(customers) or 0) > 1
 
 
-def _tokens(word: str) -> Iterator[str]:
-    rest = ""
-    for sign in word:
-        if _SIGNS.match(sign) or _LETTERS.match(sign):
-            if rest:
-                yield rest
-            yield sign
-            rest = ""
-        else:
-            rest += sign
-    if rest:
-        yield rest
+def _copies(gene: GeneWorth, known: set[Window], windows: set[int]) -> bool:
+    found = windows_of(gene.text, COPIED_WORDS)
+    return any(hash(window) in windows and window not in known for window in found)
 
 
-def _weight(token: str) -> int:
-    """In quarters of a word."""
-    if _SIGNS.match(token):
-        return 2
-    return 1 if _LETTERS.match(token) else _WORD_WEIGHT
+def _place(gene: GeneWorth) -> str:
+    return f"{gene.path}.{gene.gene_id}"
+
+
+def _hashes(texts: Iterable[str]) -> set[int]:
+    return {hash(w) for text in set(texts) for w in windows_of(text, COPIED_WORDS)}
