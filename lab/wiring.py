@@ -19,6 +19,7 @@ from kit.clock import Clock, SystemClock
 from kit.db import Database, make_engine, make_signal_engine
 from kit.embedding import Embedder
 from kit.language import detect_language
+from kit.prices import price_of
 from kit.settings import Settings
 from lab.database import DatabaseUrls, open_database
 from lab.models import ChatModels, lab_chat, live_chat, make_chat_models, make_embedders
@@ -145,7 +146,7 @@ async def make_cycle_parts(lab: Lab, db: Database, tenant: UUID, cycle_id: UUID)
         profile = await tx.get_one(Profile, cycle.profile_id)
         scope = await load_scope(tx, tenant, profile.name)
     lab = replace(lab, embedder=lab.leased_embedder)
-    chat = lab_chat(lab.bare_chat, lab.capacity, lambda model: PaidChat(model, db))
+    chat = lab_chat(lab.bare_chat, lab.capacity, lambda model: _paid(lab, db, model))
     ports = make_ports(lab, chat, cached=False)
     steps = assemble(ports)
 
@@ -169,6 +170,10 @@ async def make_cycle_parts(lab: Lab, db: Database, tenant: UUID, cycle_id: UUID)
         models=model_names(lab),
         concurrency=lab.settings.concurrency,
     )
+
+
+def _paid(lab: Lab, db: Database, model: ChatModel) -> PaidChat:
+    return PaidChat(model, db, price_of(lab.settings.prices, model))
 
 
 async def _search(ports: Ports, scope: Scope, question: str) -> tuple[Chunk, ...]:
