@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from contextlib import suppress
+from typing import TextIO
 
 import stamina
 import structlog
@@ -23,9 +25,24 @@ def configure_logging(level: int = logging.INFO) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(_Forgiving(sys.stderr)),  # type: ignore[arg-type]
     )
     stamina.instrumentation.set_on_retry_hooks([_announce_retry])
+
+
+class _Forgiving:
+    """A stream whose failures stop nobody: a full disk or a closed pipe costs lines, not work."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> None:
+        with suppress(OSError, ValueError):  # ValueError: the stream is closed
+            self._stream.write(line)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def _announce_retry(details: stamina.instrumentation.RetryDetails) -> None:

@@ -11,6 +11,7 @@ from judge.verdict import CRITERIA, Unscored, Verdict
 from kit.chat import ChatReply
 from kit.errors import ProviderUnreachable
 from kit.fakes import ScriptedChat
+from kit.retry import Retrying
 from tests.unit.judge.exams import GOOD, UNANSWERABLE, make_answer, make_chunks, make_exam
 
 
@@ -33,6 +34,13 @@ async def test_a_readable_reply_is_a_verdict_whose_mean_code_computes() -> None:
     assert chat.calls == 1
 
 
+@pytest.mark.parametrize("score", [0, 0.5, 9.5, 10, 10.0])
+async def test_a_number_in_the_range_is_read_as_it_stands(score: float) -> None:
+    verdict, _ = await judge(make_reply(score))
+    assert isinstance(verdict, Verdict)
+    assert verdict.score == score
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -41,6 +49,9 @@ async def test_a_readable_reply_is_a_verdict_whose_mean_code_computes() -> None:
         make_reply(85.5),
         make_reply(-1),
         make_reply("8"),
+        make_reply("10"),
+        make_reply("10/10"),
+        make_reply(10.5),
         make_reply(True),
         make_reply(None),
         make_reply().replace('"score": 4', '"score": NaN', 1),
@@ -85,6 +96,15 @@ async def test_a_verdict_that_was_cut_off_gets_more_room() -> None:
     verdict, chat = await judge(ChatReply(make_reply(), "length", "m"), make_reply())
     assert isinstance(verdict, Verdict)
     assert chat.requests[1].max_tokens > chat.requests[0].max_tokens
+
+
+async def test_what_times_out_now_and_then_is_asked_again_and_judged() -> None:
+    timed_out = ProviderUnreachable("no answer within 120 s")
+    chat = ScriptedChat([timed_out, make_reply(7), timed_out, timed_out, make_reply(7)])
+    patient = LlmJudge(Retrying(chat, attempts=3, first_wait_s=0.001))
+    verdicts = [await patient.judge(make_exam()) for _ in range(2)]
+    assert [v.score for v in verdicts if isinstance(v, Verdict)] == [7.0, 7.0]
+    assert chat.calls == 5
 
 
 async def test_an_outage_is_not_a_verdict() -> None:
