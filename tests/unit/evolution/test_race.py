@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 from evolution.evaluate import Contender
-from evolution.race import Lane, gain_over, run_race
+from evolution.race import Lane, gain_over, line_of, run_race
 from evolution.results import Phase, Scored
 from evolution.shapes import CandidateProgress
 from models.defaults import DEFAULT_SET
@@ -26,6 +26,12 @@ def test_a_judge_that_fails_on_the_hard_half_raises_no_score() -> None:
     assert (gain.pairs, gain.asked) == (5, 10)
     assert not gain.comparable
     assert not gain.is_promising
+
+
+def test_an_answer_to_the_easy_half_is_not_shown_as_twice_as_good() -> None:
+    lanes = lane(*[10.0] * 5, *[0.0] * 5), lane(*[10.0] * 5, *[None] * 5)
+    line = line_of(lanes[1], "racing", gain_over(*lanes))
+    assert (line.mean, line.scored, line.answered) == (5.0, 5, 10)
 
 
 def test_a_missing_score_leaves_the_mean_of_the_others_alone() -> None:
