@@ -32,7 +32,7 @@ def plan_budget(
     base = baseline_cost(layer)
     first = min(RUNGS[0], search)
     proof = (base + 1) * confirm
-    least = first * (base + LEAST_PROPOSALS) + proof
+    least = least_answers(layer, search, confirm)
     if budget < least:
         raise BadInput(
             f"a budget of {budget} judged answers is too small: {base * first} for the baseline + "
@@ -42,6 +42,12 @@ def plan_budget(
     fits = [n for n in counts if race_cost(layer, n, search) <= budget - proof]
     proposals = min(max_mutations, max([LEAST_PROPOSALS, *fits]))
     return BudgetPlan(proposals=proposals, search=budget - proof, proof=proof)
+
+
+def least_answers(layer: Layer, search: int, confirm: int) -> int:
+    """Count the judged answers of baseline + 3 proposals + proof."""
+    base = baseline_cost(layer)
+    return min(RUNGS[0], search) * (base + LEAST_PROPOSALS) + (base + 1) * confirm
 
 
 def baseline_cost(layer: Layer) -> int:

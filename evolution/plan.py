@@ -10,9 +10,10 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from corpus.traffic import take_traffic
-from evolution.allotment import BudgetPlan, plan_budget
+from evolution.allotment import BudgetPlan, least_answers, plan_budget
 from evolution.evidence import load_dialogues, load_tried
 from evolution.genomes import load_incumbent
+from evolution.limits import NONE_CALLED, UNLIMITED, Called, Division, Limits, plan_limits
 from evolution.parts import CycleParts
 from evolution.proof.group_sequential import planned_looks
 from evolution.questions import MIN_CONFIRM, Split, split_questions
@@ -36,6 +37,8 @@ class CycleOrder:
     max_mutations: int = DEFAULT_MAX_MUTATIONS
     seed: int | None = None
     due_key: str | None = None
+    limits: Limits = UNLIMITED
+    called: Called = NONE_CALLED
 
 
 async def create_cycle(tx: AsyncSession, tenant: UUID, order: CycleOrder) -> UUID | None:
@@ -53,6 +56,7 @@ async def create_cycle(tx: AsyncSession, tenant: UUID, order: CycleOrder) -> UUI
     split = await split_questions(tx, profile.corpus_id, order.domain, layer, seed)
     check_order(order, split)
     row: dict[str, Any] = {
+        "limits": await _limits(tx, order, layer, split),
         "tenant_id": tenant,
         "profile_id": profile.id,
         "seed": seed,
@@ -61,6 +65,16 @@ async def create_cycle(tx: AsyncSession, tenant: UUID, order: CycleOrder) -> UUI
     once = insert(Cycle).values(row).on_conflict_do_nothing(index_elements=["due_key"])
     created: UUID | None = await tx.scalar(once.returning(Cycle.id))
     return created
+
+
+async def _limits(
+    tx: AsyncSession, order: CycleOrder, layer: Layer, split: Split
+) -> dict[str, Any]:
+    least = least_answers(layer, len(split.search), len(_confirm(split)))
+    proof = check_order(order, split).proof
+    return await plan_limits(
+        tx, layer, order.limits, Division(order.budget, least, proof), order.called
+    )
 
 
 async def find_profile(tx: AsyncSession, domain: str) -> Profile:

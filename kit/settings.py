@@ -1,5 +1,6 @@
 """The settings: the only place that reads the environment."""
 
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -41,6 +42,12 @@ class Settings(BaseSettings):
     timezone: str = "UTC"
     concurrency: int = Field(default=4, ge=1, le=256)
     cycle_budget: int = Field(default=600, ge=1)
+    cycle_calls: int | None = Field(default=None, ge=1)
+    cycle_tokens: int | None = Field(default=None, ge=1)
+    cycle_money: Decimal | None = Field(default=None, gt=0, le=1_000_000_000)
+    """In the currency of the prices."""
+    cycle_minutes: float | None = Field(default=None, gt=0, le=100_000)
+    """Upper limits of each cycle besides its judged answers; empty: none."""
     prices: dict[str, Price] = Field(default_factory=dict)
     """JSON: a model's name -> {"input", "output"}, what a million tokens cost."""
     welcome: bool = True

@@ -15,6 +15,7 @@ from evolution.plan import CycleOrder, create_cycle
 from kit.errors import Misconfigured
 from lab.jobs import enqueue, enqueue_cycle
 from lab.library import Progress, take_handbook
+from lab.limits import called_models, make_limits
 from lab.wiring import Lab
 from models.tables import DEFAULT_TENANT, Cycle
 
@@ -60,7 +61,12 @@ async def _queue(lab: Lab, jobs: App) -> None:
         if not lab.settings.welcome or await tx.scalar(select(Cycle.id).limit(1)):
             return
         order = CycleOrder(
-            WELCOME_LAYER, TUTORIAL_DOMAIN, lab.settings.cycle_budget, seed=WELCOME_SEED
+            WELCOME_LAYER,
+            TUTORIAL_DOMAIN,
+            lab.settings.cycle_budget,
+            seed=WELCOME_SEED,
+            limits=make_limits(lab.settings),
+            called=called_models(lab.settings, lab.bare_chat),
         )
         cycle_id = await create_cycle(tx, tenant, order)
         assert cycle_id is not None

@@ -11,6 +11,7 @@ from evolution.plan import CycleOrder, create_cycle
 from kit.errors import GenomaError
 from kit.settings import Settings
 from lab.jobs import enqueue_cycle
+from lab.limits import called_models, make_limits
 from lab.nightly import Nightly
 from lab.wiring import Lab
 from models.genome import LAYERS
@@ -73,6 +74,8 @@ async def _order(lab: Lab, jobs: App, layer: str, day: date) -> UUID | None:
         layer=layer,
         domain=DEFAULT_DOMAIN,
         budget=lab.settings.cycle_budget,
+        limits=make_limits(lab.settings),
+        called=called_models(lab.settings, lab.bare_chat),
         due_key=due_key(DEFAULT_TENANT, layer, DEFAULT_DOMAIN, day),
     )
     try:

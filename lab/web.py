@@ -18,6 +18,7 @@ from evolution.wishes import let_go_on
 from gateway.app import make_gateway
 from gateway.deps import GatewayParts
 from lab.jobs import enqueue_cycle, make_jobs
+from lab.limits import called_models, make_limits
 from lab.schedule import next_nightly
 from lab.wiring import Asker, Lab, model_names
 from models.contract import Turn
@@ -80,6 +81,8 @@ def _admin_parts(lab: Lab, jobs: App) -> AdminParts:
             domain,
             lab.settings.cycle_budget if budget is None else budget,
             DEFAULT_MAX_MUTATIONS if max_mutations is None else max_mutations,
+            limits=make_limits(lab.settings),
+            called=called_models(lab.settings, lab.bare_chat),
         )
         async with lab.db.transaction(DEFAULT_TENANT) as tx:
             cycle_id = await create_cycle(tx, DEFAULT_TENANT, order)

@@ -1,6 +1,6 @@
 """`genoma cycle`: run one and watch it, pause, cancel, go on with one, list them, look at one."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -30,9 +30,19 @@ def run_cycle(
     seed: Annotated[
         int | None, typer.Option(help="Makes the draws repeatable.", show_default="random")
     ] = None,
+    calls: Annotated[int | None, typer.Option(help="Model calls at the most.")] = None,
+    tokens: Annotated[int | None, typer.Option(help="Tokens at the most.")] = None,
+    money: Annotated[
+        float | None, typer.Option(help="Money at the most, in the currency of GENOMA_PRICES.")
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="Minutes at the most.")] = None,
 ) -> None:
-    """Run one cycle here and watch it. Killed, it goes on with `genoma cycle resume`."""
-    run(_run_new(layer, domain, budget, max_mutations, seed))
+    """Run one cycle here and watch it. Killed, it goes on with `genoma cycle resume`.
+
+    A limit that is not given is as the settings have it (GENOMA_CYCLE_TOKENS and so on).
+    """
+    limits = {"calls": calls, "tokens": tokens, "money": money, "minutes": minutes}
+    run(_run_new(layer, domain, budget, max_mutations, seed, limits))
 
 
 @cycle_app.command("resume")
@@ -66,16 +76,24 @@ def show(cycle: CycleId) -> None:
 
 
 async def _run_new(
-    layer: str, domain: str, budget: int | None, max_mutations: int, seed: int | None
+    layer: str,
+    domain: str,
+    budget: int | None,
+    max_mutations: int,
+    seed: int | None,
+    asked: dict[str, Any],
 ) -> None:
     from evolution.plan import CycleOrder, create_cycle, preview
     from lab.commands.opening import opened
+    from lab.limits import called_models, make_limits
     from lab.watching import run_watched
     from models.tables import DEFAULT_TENANT
 
     async with opened() as lab:
         paid = lab.settings.cycle_budget if budget is None else budget
-        order = CycleOrder(layer, domain, paid, max_mutations, seed)
+        limits = make_limits(lab.settings, **asked)
+        called = called_models(lab.settings, lab.bare_chat)
+        order = CycleOrder(layer, domain, paid, max_mutations, seed, limits=limits, called=called)
         async with lab.db.transaction(DEFAULT_TENANT) as tx:
             words = await preview(tx, order)
             cycle_id = await create_cycle(tx, DEFAULT_TENANT, order)
