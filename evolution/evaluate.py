@@ -1,7 +1,7 @@
 """Evaluate a genome: answer questions under it, have the answers judged, keep all of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -10,8 +10,9 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from evolution.budget import release, reserve, settle
+from evolution.hands import LocalHands
 from evolution.paid import hash_key
-from evolution.parts import CycleParts
+from evolution.parts import CycleParts, Unit
 from evolution.purchases import Purchases, exam_of
 from evolution.results import Phase, Scored, Shelf, keep_result, load_known, outcome_of
 from kit.errors import GenomaError
@@ -33,6 +34,10 @@ class Contender:
     genomes: GenomeSet
 
 
+Trial = tuple[Contender, Sequence[Question]]
+"""A genome, and the questions that it is put to."""
+
+
 class Evaluator:
     """Answers and judges for one cycle, with bounded concurrency and an exact budget."""
 
@@ -41,6 +46,7 @@ class Evaluator:
         self.on_scored = on_scored
         self.cycle_id = cycle_id
         self.purchases = Purchases(parts, cycle_id)
+        self._hands = parts.hands or LocalHands(parts.concurrency)
         self._slots = asyncio.Semaphore(parts.concurrency)
         self._stopped: GenomaError | None = None
 
@@ -59,19 +65,61 @@ class Evaluator:
         where models are out of reach and BudgetExhausted where the budget is used up: what
         was paid until then is kept, and calls under way are waited for.
         """
-        known = {c.genome_id: await self._load_known(c, phase) for c in contenders}
-        todo = [(c, q) for q in questions for c in contenders if q.id not in known[c.genome_id]]
-        scored = await self.run_all(self._eval_one(c, q, phase) for c, q in todo)
-        for (contender, _), result in zip(todo, scored, strict=True):
-            known[contender.genome_id][result.question_id] = result
-        return {genome_id: [by_id[q.id] for q in questions] for genome_id, by_id in known.items()}
+        known = await self.eval_trials([(c, questions) for c in contenders], phase)
+        return {c.genome_id: scores for c, scores in zip(contenders, known, strict=True)}
+
+    async def eval_trials(self, trials: Sequence[Trial], phase: Phase) -> list[list[Scored]]:
+        """Put several genomes to questions of their own, all at once; give the scores of each.
+
+        Reads, buys and raises like `eval_all`.
+        """
+        known = [await self._load_known(contender, phase) for contender, _ in trials]
+        todo = [
+            (contender, [q for q in questions if q.id not in had])
+            for (contender, questions), had in zip(trials, known, strict=True)
+        ]
+        work = dict(self.cut(todo, trials, phase))
+        if work:
+            self._stopped = None
+            await self._hands.evaluate(list(work), lambda unit: self._do(work[unit], phase))
+            known = [await self._load_known(contender, phase) for contender, _ in trials]
+        return [
+            [had[q.id] for q in questions]
+            for (_, questions), had in zip(trials, known, strict=True)
+        ]
+
+    def cut(
+        self, todo: Sequence[Trial], trials: Sequence[Trial], phase: Phase
+    ) -> Iterator[tuple[Unit, Trial]]:
+        """Cut what is to be done into units: one question each, the first of all genomes first."""
+        for place in range(max((len(questions) for _, questions in todo), default=0)):
+            for contender, questions in todo:
+                if place < len(questions):
+                    q = questions[place]
+                    yield Unit(contender.genome_id, (q.id,), phase), (contender, [q])
+
+    async def eval_unit(
+        self, contender: Contender, questions: Sequence[Question], phase: Phase
+    ) -> list[Scored]:
+        """Do one unit: answer, judge and store, one question after another."""
+        async with self.parts.db.transaction(self.parts.tenant) as tx:
+            ids = [q.id for q in questions]
+            known = await load_known(tx, self.cycle_id, contender.genome_id, phase, ids)
+        return [
+            known[q.id] if q.id in known else await self._eval_one(contender, q, phase)
+            for q in questions
+        ]
+
+    async def _do(self, trial: Trial, phase: Phase) -> None:
+        for scored in await self.eval_unit(*trial, phase):
+            await self.on_scored(scored)
 
     async def _load_known(self, contender: Contender, phase: Phase) -> dict[UUID, Scored]:
         async with self.parts.db.transaction(self.parts.tenant) as tx:
             return await load_known(tx, self.cycle_id, contender.genome_id, phase)
 
     async def run_all(self, work: Iterable[Awaitable[T]]) -> list[T]:
-        """Run `work` within the allowed concurrency; the first error stops what has not begun."""
+        """Run parts of a unit side by side; the first error stops what has not begun."""
         results = await asyncio.gather(*map(self._in_a_slot, work), return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
@@ -97,11 +145,11 @@ class Evaluator:
             exam = exam_of(question, question.text, paid)
             judged = await self.purchases.judge(exam, replicate, reservation.settle)
             async with self.parts.db.transaction(self.parts.tenant) as tx:
-                if not judged.stored:
+                genome_id = contender.genome_id
+                known = await load_known(tx, self.cycle_id, genome_id, phase, [question.id])
+                if not (judged.stored or known):  # another process was first, and paid
                     await reservation.settle(tx)
-                scored = await keep_result(tx, shelf, question, outcome_of(paid, judged))
-        await self.on_scored(scored)
-        return scored
+                return await keep_result(tx, shelf, question, outcome_of(paid, judged))
 
     def replicate(self, phase: Phase) -> str:
         """Search answers serve every later cycle; a proof answers and judges all anew."""

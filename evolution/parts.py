@@ -1,8 +1,8 @@
 """What a cycle works with: handed in whole by the lab, never looked up."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 from uuid import UUID
 
 from judge.port import Judge
@@ -16,6 +16,33 @@ from pipeline.state import State
 
 AnswerQuestion = Callable[[str, GenomeSet], Awaitable[State]]
 """`pipeline.answer` for one question under given genomes, with no cache and no memory."""
+
+
+Phase = Literal["search", "confirm", "session"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of evaluation that one process does in one go: a genome and some questions."""
+
+    genome_id: UUID
+    question_ids: tuple[UUID, ...]
+    phase: Phase
+
+
+DoUnit = Callable[[Unit], Awaitable[None]]
+"""Answers, judges and stores a unit; what is stored already is not bought again."""
+
+
+class Hands(Protocol):
+    """Has units of evaluation done: by this process, or by all that work for the lab."""
+
+    async def evaluate(self, units: Sequence[Unit], do: DoUnit) -> None:
+        """Return when the results of all `units` are stored; this process does one by `do`.
+
+        Raises the first error that `do` raises: then no further unit is begun, and those under
+        way in this process are waited for.
+        """
 
 
 @dataclass(frozen=True)
@@ -55,3 +82,5 @@ class CycleParts:
     models: dict[str, str]
     """Role -> name (`reader`, `router`, `judge`, `mutator`, `embedder`)."""
     concurrency: int
+    hands: Hands | None = None
+    """None: this process alone, `concurrency` units at once."""

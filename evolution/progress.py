@@ -3,7 +3,7 @@
 import time
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from evolution.results import Scored
 from evolution.shapes import CandidateProgress, CycleProgress
@@ -11,6 +11,12 @@ from kit.db import Database
 from models.tables import Cycle
 
 WRITE_EVERY_S = 0.5
+
+_COUNTS = text("""
+    select count(*) as answered, count(*) filter (where judge_score is null) as unscored,
+           count(*) filter (where judge_score is not null and criteria = '{}'::jsonb) as failed
+    from evolution_eval_result where cycle_id = :cycle
+""")
 
 
 class Board:
@@ -34,19 +40,19 @@ class Board:
         others[candidate.genome_id] = candidate
         await self.show(candidates=tuple(others.values()))
 
-    async def count(self, scored: Scored) -> None:
-        """Count one judged answer; written at most twice a second."""
-        counts = {"answered": self.progress.answered + 1}
-        if scored.score is None:
-            counts["unscored"] = self.progress.unscored + 1
-        if scored.failed:
-            counts["failed"] = self.progress.failed + 1
-        self.progress = self.progress.model_copy(update=counts)
+    async def count(self, _scored: Scored) -> None:
+        """Tell of one judged answer; written at most twice a second."""
         if time.monotonic() - self._written > WRITE_EVERY_S:
             await self._write()
 
     async def _write(self) -> None:
+        """Write the board, with the counts as the store has them: others work here too."""
         self._written = time.monotonic()
-        content = self.progress.model_dump(mode="json")
         async with self._db.transaction(self._tenant) as tx:
+            answered, unscored, failed = (
+                await tx.execute(_COUNTS, {"cycle": self._cycle_id})
+            ).one()
+            counts = {"answered": answered, "unscored": unscored, "failed": failed}
+            self.progress = self.progress.model_copy(update=counts)
+            content = self.progress.model_dump(mode="json")
             await tx.execute(update(Cycle).filter_by(id=self._cycle_id).values(progress=content))

@@ -5,14 +5,15 @@ asker. So the stream asks each question, later asks it again in other words, and
 changes documents. What is *served* is judged; what the cache *saves* earns a bonus.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from evolution.evaluate import Contender, Evaluator
+from evolution.evaluate import Contender, Evaluator, Trial
 from evolution.paid import hash_key
+from evolution.parts import Unit
 from evolution.purchases import Judged, PaidFor, exam_of
-from evolution.results import Outcome, Phase, Scored, Shelf, keep_result, load_known, outcome_of
+from evolution.results import Outcome, Phase, Scored, Shelf, keep_result, outcome_of
 from models.genome import CachePolicyGenome, GenomeSet
 from models.tables import Question
 from pipeline.ports import AnswerCache, CacheKey
@@ -66,26 +67,23 @@ def _again(i: int, question: Question) -> Event:
 class ReplayEvaluator(Evaluator):
     """An Evaluator for the layer `cache_policy`; a question's score is the mean of its events."""
 
-    async def eval_all(
-        self, contenders: Sequence[Contender], questions: Sequence[Question], phase: Phase
-    ) -> dict[UUID, list[Scored]]:
-        """Replay the stream of `questions` for each contender, one cache each."""
-        return {c.genome_id: await self._replay(c, questions, phase) for c in contenders}
+    def cut(
+        self, todo: Sequence[Trial], trials: Sequence[Trial], phase: Phase
+    ) -> Iterator[tuple[Unit, Trial]]:
+        """A stream is replayed whole: one unit for each genome that lacks a result."""
+        for (contender, missing), (_, questions) in zip(todo, trials, strict=True):
+            if missing:
+                ids = tuple(q.id for q in questions)
+                yield Unit(contender.genome_id, ids, phase), (contender, questions)
 
-    async def _replay(
+    async def eval_unit(
         self, contender: Contender, questions: Sequence[Question], phase: Phase
     ) -> list[Scored]:
+        """Replay the stream of `questions` for one contender, through a cache of its own."""
+        served = await self._serve(contender, questions, self.replicate(phase))
+        shelf = Shelf(self.parts.tenant, self.cycle_id, contender.genome_id, phase)
         async with self.parts.db.transaction(self.parts.tenant) as tx:
-            known = await load_known(tx, self.cycle_id, contender.genome_id, phase)
-        if not all(q.id in known for q in questions):
-            served = await self._serve(contender, questions, self.replicate(phase))
-            shelf = Shelf(self.parts.tenant, self.cycle_id, contender.genome_id, phase)
-            async with self.parts.db.transaction(self.parts.tenant) as tx:
-                for q in questions:
-                    known[q.id] = await keep_result(tx, shelf, q, _mean_outcome(served[q.id]))
-            for q in questions:
-                await self.on_scored(known[q.id])
-        return [known[q.id] for q in questions]
+            return [await keep_result(tx, shelf, q, _mean_outcome(served[q.id])) for q in questions]
 
     async def _serve(
         self, contender: Contender, questions: Sequence[Question], replicate: str

@@ -1,18 +1,19 @@
 """Eval results: what one genome got for one question, in the store and as scores."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import load_only
 
+from evolution.parts import Phase as Phase
 from evolution.purchases import Judged, PaidFor
 from judge.verdict import Verdict
 from models.tables import EvolutionEvalResult, Question
-
-Phase = Literal["search", "confirm", "session"]
 
 MAX_RESPONSE_CHARS = 2_000
 
@@ -82,12 +83,23 @@ def outcome_of(paid: PaidFor, judged: Judged) -> Outcome:
 
 
 async def load_known(
-    tx: AsyncSession, cycle_id: UUID, genome_id: UUID, phase: Phase
+    tx: AsyncSession,
+    cycle_id: UUID,
+    genome_id: UUID,
+    phase: Phase,
+    questions: Collection[UUID] | None = None,
 ) -> dict[UUID, Scored]:
-    """Give what the cycle has of this genome already, by question."""
-    rows = await tx.scalars(
-        select(EvolutionEvalResult).filter_by(cycle_id=cycle_id, genome_id=genome_id, phase=phase)
+    """Give what the cycle has of this genome already, by question; of `questions` alone if given.
+
+    Only what scores are made of is read: no texts.
+    """
+    columns = ("question_id", "judge_score", "bonus", "criteria", "latency_ms", "tokens", "micros")
+    query = select(EvolutionEvalResult).options(
+        load_only(*(getattr(EvolutionEvalResult, name) for name in columns))
     )
+    if questions is not None:
+        query = query.where(EvolutionEvalResult.question_id.in_(questions))
+    rows = await tx.scalars(query.filter_by(cycle_id=cycle_id, genome_id=genome_id, phase=phase))
     return {row.question_id: _scored(row.question_id, row) for row in rows}
 
 
