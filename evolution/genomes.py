@@ -23,6 +23,8 @@ class Origin(Frozen):
     operator: str
     notes: str = ""
     parent_id: UUID | None = None
+    mate_id: UUID | None = None
+    """The second parent of a crossover."""
     cycle_id: UUID | None = None
 
 
