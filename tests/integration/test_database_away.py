@@ -100,7 +100,7 @@ async def test_a_database_away_for_seconds_changes_no_score_and_repeats_no_commi
 ) -> None:
     world = await make_world(db, fewer_fragments_are_better)
     scope, quality = world.parts.scope, fewer_fragments_are_better
-    answers = CuttingAnswers(scope, quality, outside=outside, cuts=(20, 60))
+    answers = CuttingAnswers(scope, quality, outside=outside, cuts=(8, 25))
     world = replace(world, parts=replace(world.parts, answer=answers), answers=answers)
     result, away = await run_until_done(world, budget=300, max_mutations=3)
     await asyncio.gather(*answers.mending)
