@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from evolution.promote import Finalist, promote_best, sentence_of, signed
+from evolution.promote import Finalist, promote_best
+from evolution.proof.sentence import sentence_of, signed
 from evolution.race import Gain, Lane, line_of
 from evolution.replay import SAVED_ANSWER_WORTH
 from evolution.results import load_known
@@ -69,7 +70,7 @@ async def _prove(run: Run, incumbent: Lane, lane: Lane, gain: Gain) -> Proof:
 
 
 async def _proven(run: Run, lane: Lane, proof: Proof) -> dict[str, object]:
-    better = proof.decision == "better"
+    better = proof.is_proven
     alert = better and proof.candidate_mean > ALERT_ABOVE
     words = f"{lane.contender.name} scores {proof.candidate_mean:.1f} of 10: an approval waits."
     return {

@@ -13,6 +13,7 @@ from evolution.genomes import load_row, move
 from evolution.paid import hash_key
 from evolution.proof.book import Opening, close_proof, open_proofs
 from evolution.proof.group_sequential import conclude, judge_look
+from evolution.proof.sentence import sentence_of
 from evolution.questions import spend_confirm
 from evolution.results import Scored
 from evolution.shapes import Claim, CyclePlan, Pair, Proof, Spent
@@ -74,10 +75,14 @@ class Test:
         """Add what the next block of questions showed, and decide whether to go on."""
         self.pairs += block
         self.look += 1
-        self.is_running = judge_look(self.pairs, self.look, self.looks, self.alpha) == "go_on"
+        self.is_running = judge_look(*self._so_far) == "go_on"
 
     def conclude(self) -> Proof:
-        return conclude(self.pairs, self.look, self.looks, self.alpha)
+        return conclude(*self._so_far)
+
+    @property
+    def _so_far(self) -> tuple[list[Pair], int, tuple[int, ...], float, Claim]:
+        return self.pairs, self.look, self.looks, self.alpha, self.finalist.claim
 
 
 async def _open(
@@ -90,11 +95,10 @@ async def _open(
 
 async def _close(evaluator: Evaluator, domain: str, incumbent: Contender, test: Test) -> Proof:
     proof, contender = test.conclude(), test.finalist.contender
-    better = proof.decision == "better"
     async with evaluator.parts.db.transaction(evaluator.parts.tenant) as tx:
-        if better:
+        if proof.is_proven:
             await _put_up(tx, evaluator, domain, incumbent, contender, proof, test.pairs)
-        await close_proof(tx, evaluator.cycle_id, contender.genome_id, proven=better)
+        await close_proof(tx, evaluator.cycle_id, contender.genome_id, proven=proof.is_proven)
     return proof
 
 
@@ -160,20 +164,3 @@ async def _put_up(
             evidence=evidence,
         )
     )
-
-
-def signed(points: float) -> str:
-    """Write a difference in points as people read it: with its sign, and a true minus."""
-    text = f"{points:+.2f}"
-    return "0.00" if text[1:] == "0.00" else text.replace("-", "−")
-
-
-def sentence_of(proof: Proof) -> str:
-    """Say in one sentence by how much, how sure, on how many."""
-    interval = f"{signed(proof.low)} to {signed(proof.high)}"
-    numbers = f"{signed(proof.gain)} of 10 (interval {interval}) on {proof.pairs} fresh questions"
-    if proof.decision == "better":
-        return f"Better by {numbers}; a false alarm at most {proof.alpha:.2g} of the time."
-    if proof.decision == "not_comparable":
-        return f"Not comparable: only {proof.pairs} of {proof.pairs + proof.missing} were scored."
-    return f"Not proven: {numbers}."

@@ -103,10 +103,31 @@ class Pair(Frozen):
         return self.candidate - self.incumbent
 
 
+class Trade(Frozen):
+    """What answers cost and how long they took under both genomes, in the pairs of a proof."""
+
+    unit: Literal["micros", "tokens"] | None = None
+    """What costs are counted in; None where neither side costs anything."""
+    incumbent_cost: float = 0.0
+    candidate_cost: float = 0.0
+    """Means of an answer."""
+    incumbent_p95_ms: float = 0.0
+    candidate_p95_ms: float = 0.0
+
+    @property
+    def cost_growth(self) -> float | None:
+        """Share by which the candidate costs more: -0.2 is a fifth less."""
+        return self.candidate_cost / self.incumbent_cost - 1 if self.incumbent_cost else None
+
+    @property
+    def latency_growth(self) -> float | None:
+        return self.candidate_p95_ms / self.incumbent_p95_ms - 1 if self.incumbent_p95_ms else None
+
+
 class Proof(Frozen):
     """The outcome of one group-sequential test on fresh paired questions."""
 
-    decision: Literal["better", "not_proven", "not_comparable"]
+    decision: Literal["better", "cheaper", "not_proven", "not_comparable"]
     gain: float
     """Mean paired difference on the judge's 0-10 scale."""
     low: float
@@ -124,6 +145,17 @@ class Proof(Frozen):
     worse: int
     incumbent_mean: float
     candidate_mean: float
+    claim: Claim = "better"
+    """What the finalist was put up for, said before the first question was spent."""
+    margin: float = 0.0
+    """Points of 10 that the claim `cheaper` was allowed to lose."""
+    trade: Trade = Trade()
+    obstacle: str = ""
+    """What stood in the way where it is not proven."""
+
+    @property
+    def is_proven(self) -> bool:
+        return self.decision in ("better", "cheaper")
 
 
 class CycleResult(Frozen):

@@ -35,7 +35,7 @@ async def open_proofs(
     known = {entry.genome_id: entry.alpha for entry in mine}
     new = [opening for opening in openings if opening.genome_id not in known]
     if new:
-        alpha = next_alpha(await load_history(tx)) / len(new)
+        alpha = next_alpha(await load_history(tx), len(new))
         last = await tx.scalar(select(func.max(ProofEntry.number))) or 0
         for number, opening in enumerate(new, start=last + 1):
             place = {"domain": domain, "layer": layer, "cycle_id": cycle_id}
@@ -48,8 +48,9 @@ async def open_proofs(
 
 async def load_history(tx: AsyncSession) -> list[Entry]:
     """Give all proofs of the lab, oldest first."""
-    columns = select(ProofEntry.alpha, ProofEntry.proven).order_by(ProofEntry.number)
-    return [Entry(alpha, proven) for alpha, proven in await tx.execute(columns)]
+    columns = select(ProofEntry.alpha, ProofEntry.proven, ProofEntry.cycle_id)
+    rows = await tx.execute(columns.order_by(ProofEntry.number))
+    return [Entry(alpha, proven, cycle_id) for alpha, proven, cycle_id in rows]
 
 
 async def close_proof(tx: AsyncSession, cycle_id: UUID, genome_id: UUID, *, proven: bool) -> None:

@@ -1,4 +1,4 @@
-"""Is the candidate really better? A group-sequential test on fresh paired questions."""
+"""Is the claim true? A group-sequential test on fresh paired questions."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -8,15 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
-from evolution.shapes import Pair, Proof
+from evolution.proof.claims import (
+    Condition,
+    TradeRule,
+    costs,
+    deltas,
+    find_unit,
+    list_conditions,
+)
+from evolution.proof.latency import find_p95, is_slower
+from evolution.shapes import Claim, Pair, Proof, Trade
 
 MIN_COVERAGE = 0.8
 """Least share of questions scored on both sides: below it the two are not comparable."""
 
-WORST = (0.0, 10.0)
-"""What a missing score is taken for in the worst case: candidate's, incumbent's."""
+DEFAULT_RULE = TradeRule()
 
-Decision = Literal["better", "go_on", "hopeless"]
+Decision = Literal["shown", "go_on", "hopeless"]
 
 
 def planned_looks(pairs: int, looks: int = 4) -> tuple[int, ...]:
@@ -58,25 +66,40 @@ def _normal_density(x: NDArray[np.float64], variance: float) -> NDArray[np.float
     return density
 
 
-def judge_look(pairs: Sequence[Pair], look: int, looks: tuple[int, ...], alpha: float) -> Decision:
+def judge_look(
+    pairs: Sequence[Pair],
+    look: int,
+    looks: tuple[int, ...],
+    alpha: float,
+    claim: Claim = "better",
+    rule: TradeRule = DEFAULT_RULE,
+) -> Decision:
     """Decide after `look` (from 1): promote, go on, or stop because nothing is to be hoped.
 
-    The t-test's p-value is held against the normal tail of the bound. It must pass on what is
-    scored, and again with the worst case put in for what is missing. Stopping when the mean
-    is not above 0 at half-time or later can only lower the rate of false promotions.
+    The t-test's p-value is held against the normal tail of the bound. Every condition of the
+    claim must pass on what is scored, and again with the worst case put in for what is missing.
+    Stopping when a mean is not above 0 at half-time or later can only lower the rate of false
+    promotions.
     """
-    known = deltas(pairs)
-    if known.size < MIN_COVERAGE * len(pairs):
+    if _coverage(pairs) < MIN_COVERAGE:
         return "go_on"
     level = _level(look, looks, alpha)
-    if p_value(known) < level and p_value(worst_case(pairs)) < level:
-        return "better"
-    if look >= len(looks) / 2 and known.mean() <= 0:
+    conditions = list_conditions(pairs, claim, rule)
+    if all(_is_shown(c, level) for c in conditions) and not is_slower(pairs, rule):
+        return "shown"
+    if look >= len(looks) / 2 and any(c.values.mean() <= 0 for c in conditions):
         return "hopeless"
     return "go_on"
 
 
-def conclude(pairs: Sequence[Pair], look: int, looks: tuple[int, ...], alpha: float) -> Proof:
+def conclude(
+    pairs: Sequence[Pair],
+    look: int,
+    looks: tuple[int, ...],
+    alpha: float,
+    claim: Claim = "better",
+    rule: TradeRule = DEFAULT_RULE,
+) -> Proof:
     """State the outcome of the test that stopped at `look`, with its repeated interval.
 
     The interval inverts the same test at the look where it stopped (Jennison & Turnbull 1989):
@@ -87,7 +110,7 @@ def conclude(pairs: Sequence[Pair], look: int, looks: tuple[int, ...], alpha: fl
     half = _half_width(known, _level(look, looks, alpha))
     both = [pair for pair in pairs if pair.delta is not None]
     return Proof(
-        decision=_decision(pairs, look, looks, alpha),
+        decision=_decide(pairs, look, looks, alpha, claim, rule),
         gain=mean,
         low=max(-10.0, mean - half),
         high=min(10.0, mean + half),
@@ -101,24 +124,23 @@ def conclude(pairs: Sequence[Pair], look: int, looks: tuple[int, ...], alpha: fl
         worse=int((known < 0).sum()),
         incumbent_mean=_mean([pair.incumbent for pair in both]),
         candidate_mean=_mean([pair.candidate for pair in both]),
+        claim=claim,
+        margin=rule.quality_loss if claim == "cheaper" else 0.0,
+        trade=find_trade(pairs),
+        obstacle=_find_obstacle(pairs, _level(look, looks, alpha), claim, rule),
     )
 
 
-def deltas(pairs: Sequence[Pair]) -> NDArray[np.float64]:
-    """Candidate minus incumbent, where both are scored. Shape (n,)."""
-    return np.array([p.delta for p in pairs if p.delta is not None], dtype=float)
-
-
-def worst_case(pairs: Sequence[Pair]) -> NDArray[np.float64]:
-    """The same with the worst for the candidate in place of every missing score. Shape (n,)."""
-    candidate, incumbent = WORST
-    return np.array(
-        [
-            (candidate if p.candidate is None else p.candidate)
-            - (incumbent if p.incumbent is None else p.incumbent)
-            for p in pairs
-        ],
-        dtype=float,
+def find_trade(pairs: Sequence[Pair]) -> Trade:
+    """Measure what both sides cost and how long they took."""
+    ours, theirs = costs(pairs)
+    slow = find_p95(pairs)
+    return Trade(
+        unit=find_unit(pairs),
+        incumbent_cost=float(ours.mean()) if ours.size else 0.0,
+        candidate_cost=float(theirs.mean()) if theirs.size else 0.0,
+        incumbent_p95_ms=slow[0],
+        candidate_p95_ms=slow[1],
     )
 
 
@@ -142,12 +164,34 @@ def _half_width(x: NDArray[np.float64], level: float) -> float:
     return float(-stdtrit(x.size - 1, level) * x.std(ddof=1) / np.sqrt(x.size))
 
 
-def _decision(
-    pairs: Sequence[Pair], look: int, looks: tuple[int, ...], alpha: float
-) -> Literal["better", "not_proven", "not_comparable"]:
-    if deltas(pairs).size < MIN_COVERAGE * len(pairs):
+def _coverage(pairs: Sequence[Pair]) -> float:
+    return deltas(pairs).size / len(pairs) if pairs else 0.0
+
+
+def _is_shown(condition: Condition, level: float) -> bool:
+    return p_value(condition.values) < level and p_value(condition.worst) < level
+
+
+def _decide(
+    pairs: Sequence[Pair],
+    look: int,
+    looks: tuple[int, ...],
+    alpha: float,
+    claim: Claim,
+    rule: TradeRule,
+) -> Literal["better", "cheaper", "not_proven", "not_comparable"]:
+    if _coverage(pairs) < MIN_COVERAGE:
         return "not_comparable"
-    return "better" if judge_look(pairs, look, looks, alpha) == "better" else "not_proven"
+    shown = judge_look(pairs, look, looks, alpha, claim, rule) == "shown"
+    return claim if shown else "not_proven"
+
+
+def _find_obstacle(pairs: Sequence[Pair], level: float, claim: Claim, rule: TradeRule) -> str:
+    """Name what is not shown, the quality first; empty where everything is."""
+    for condition in list_conditions(pairs, claim, rule):
+        if not _is_shown(condition, level):
+            return condition.name
+    return "latency" if is_slower(pairs, rule) else ""
 
 
 def _mean(scores: list[float | None]) -> float:

@@ -1,20 +1,23 @@
 """How sure the next proof has to be, so that over all nights at most 5 % of what is put up is not.
 
-The rule spends one budget of error for the whole life of the lab. With R proofs won before a
-test at level a, a null that passes adds at most 1/(R+1) to the false share of what was ever
-put up, so its expected share is at most a/(R+1). The rule keeps the sum of all a/(R+1) at or
-below `RATE`, whatever order wins and nulls come in, and whatever people decide about them
-(Javanmard & Montanari 2015, LOND; a test only needs to hold its level given all the past).
+Alpha-investing: the lab owns an account of error. It starts with `RATE`, a proof at level a that
+is not won costs a / (1 - a), each win pays `RATE`, and the account is never overdrawn. Then
+E[false] <= RATE * (E[put up] + 1) as long as each test holds its level given all the past
+(Foster & Stine 2008, theorem 1), and where nothing is ever better the probability of putting up
+anything at all, for ever, is at most `RATE`. Where the tests of nulls are independent the false
+discovery rate is at most `RATE` at every moment, because the stakes only grow with each win
+(Ramdas, Zrnic, Wainwright & Jordan 2018, SAFFRON with lambda = alpha). What people decide about
+a proposal plays no part in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 RATE = 0.05
 """Expected share of proposals that are not better, at most, of all that were ever put up."""
 
 MOST = 0.05
-"""No single proof is held to less than this."""
+"""No cycle's proofs are held to less than this together, however full the account is."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +26,42 @@ class Entry:
 
     alpha: float
     proven: bool | None
+    cycle: Hashable = None
+    """Proofs of one cycle share one stake; None: the only proof of its cycle."""
 
 
-def next_alpha(history: Sequence[Entry]) -> float:
-    """Give the error rate of the next proof after `history`, all proofs of the lab in order.
+def next_alpha(history: Sequence[Entry], parts: int = 1) -> float:
+    """Give the error rate of each of the next cycle's `parts` proofs.
 
-    A running proof counts as one that is not proven (Zrnic, Ramdas & Jordan 2021).
+    `history` holds all proofs of the lab in order. One that still runs counts as not won, so
+    that cycles side by side never stake the same error twice (Zrnic, Ramdas & Jordan 2021).
     """
+    stake = max(0.0, min(find_stake(history), find_wealth(history))) / parts
+    return min(MOST / parts, stake / (1 + stake))
+
+
+def find_wealth(history: Sequence[Entry]) -> float:
+    """Give what is left in the account."""
     wins = sum(entry.proven is True for entry in history)
-    return min(MOST, RATE * (wins + 1) * _share(len(history) + 1))
+    lost = sum(e.alpha / (1 - e.alpha) for e in history if e.proven is not True)
+    return RATE * (wins + 1) - lost
+
+
+def find_stake(history: Sequence[Entry]) -> float:
+    """Give what the next cycle may lose: a share of the first purse and of each win's.
+
+    Every purse of `RATE` is emptied by shares 1/2, 1/6, 1/12, ... 1/(n(n+1)), one for each cycle
+    since it was filled that was not won; a win leaves its share where it was. The head is heavy,
+    so that first nights and nights after a win can prove something; the tail never ends.
+    """
+    stake, lost = 0.0, set[Hashable]()
+    for number, entry in reversed(list(enumerate(history))):
+        if entry.proven is True:
+            stake += RATE * _share(len(lost) + 1)
+        else:
+            lost.add(number if entry.cycle is None else ("cycle", entry.cycle))
+    return stake + RATE * _share(len(lost) + 1)
 
 
 def _share(number: int) -> float:
-    """The part of the budget that test `number` (from 1) may take: sums to 1."""
     return 1.0 / (number * (number + 1))

@@ -31,7 +31,7 @@ def is_promoted(deltas: np.ndarray) -> bool:
     for look, n in enumerate(LOOKS, start=1):
         decision = judge_look(pairs(deltas[:n]), look, LOOKS, 0.05)
         if decision != "go_on":
-            return decision == "better"
+            return decision == "shown"
     return False
 
 
@@ -60,7 +60,7 @@ def test_a_worse_candidate_stops_at_half_time() -> None:
 
 def test_missing_scores_are_taken_for_the_worst_case() -> None:
     good = [0.4, 0.6] * 55
-    assert judge_look(pairs(good), 4, LOOKS, 0.05) == "better"
+    assert judge_look(pairs(good), 4, LOOKS, 0.05) == "shown"
     assert judge_look(pairs(good, missing=10), 4, LOOKS, 0.05) == "go_on"
 
 
@@ -85,5 +85,5 @@ def test_the_p_value_is_that_of_the_paired_t_test() -> None:
 
 
 def test_no_spread_is_decided_by_the_sign() -> None:
-    assert judge_look(pairs([1.0] * 30), 1, LOOKS, 0.05) == "better"
+    assert judge_look(pairs([1.0] * 30), 1, LOOKS, 0.05) == "shown"
     assert judge_look(pairs([0.0] * 60), 2, LOOKS, 0.05) == "hopeless"
