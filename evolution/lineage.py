@@ -34,6 +34,12 @@ class LineageNode(Frozen):
     refused: tuple[RefusedNote, ...] = ()
     """Proposals for a child of it that were refused before they cost anything."""
 
+    def told(self) -> str:
+        """Say in one line what it is and what became of it."""
+        said = [self.status.value.replace("_", " "), str(self.gain or ""), self.reason]
+        ended = "; ".join(filter(None, said))
+        return f"{self.name} by {self.operator}: {self.notes or 'no note'} ({ended})"
+
 
 class Lineage(Frozen):
     """All genomes of a domain and layer, and what they descend from; parents come first."""

@@ -203,7 +203,7 @@ def _whole(node: LineageNode) -> str:
         node.notes,
         f"gain {node.gain}" if node.gain else "",
         node.reason,
-        f"{len(node.refused)} proposals for it were refused" if node.refused else "",
+        f"proposals for it that were refused: {len(node.refused)}" if node.refused else "",
     ]
     return "\n".join(filter(None, lines))
 

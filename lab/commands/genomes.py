@@ -1,4 +1,4 @@
-"""`genoma genome list`, `genoma rollback`: what serves, and taking it back."""
+"""`genoma genome list` and `lineage`, `genoma rollback`: what serves, whence, and back."""
 
 from typing import Annotated
 
@@ -21,6 +21,15 @@ def list_genomes(
 ) -> None:
     """List the active genomes of all domains and layers."""
     run(_list(everything))
+
+
+@genome_app.command("lineage")
+def show_lineage(
+    layer: Annotated[str, typer.Option(help="postprocess, routing or cache_policy.")],
+    domain: Annotated[str, typer.Option(help="Which domain.")] = "default",
+) -> None:
+    """Show who came from whom, how, what it gained and what became of it."""
+    run(_lineage(domain, layer))
 
 
 def rollback(
@@ -53,6 +62,29 @@ async def _list(everything: bool) -> None:
             name = short_name(row.content_hash)
             table.add_row(row.domain, row.layer, name, row.status, row.operator, row.notes)
     out.print(table)
+
+
+async def _lineage(domain: str, layer: str) -> None:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from evolution.lineage import load_lineage
+    from kit.errors import BadInput
+    from lab.commands.opening import opened
+    from models.genome import LAYERS
+    from models.tables import DEFAULT_TENANT
+
+    known = {str(each): each for each in LAYERS}
+    if layer not in known:
+        raise BadInput(f"there is no layer {layer!r}: it is one of {', '.join(LAYERS)}")
+    async with opened() as lab, lab.db.transaction(DEFAULT_TENANT) as tx:
+        lineage = await load_lineage(tx, domain, known[layer])
+    tree = Tree(f"{domain}/{layer}: {len(lineage.nodes)} genomes")
+    branches = {node.genome_id: Tree(Text(node.told())) for node in lineage.nodes}
+    for node in lineage.nodes:
+        parent = branches.get(node.parent_id, tree) if node.parent_id else tree
+        parent.children.append(branches[node.genome_id])
+    out.print(tree)
 
 
 async def _roll_back(domain: str, layer: str, reason: str) -> None:
