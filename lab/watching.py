@@ -54,6 +54,8 @@ def print_result(cycle: Cycle) -> None:
             f"{p.incumbent_mean:.2f} → {p.candidate_mean:.2f} of 10; "
             f"look {p.look} of {len(p.looks)}"
         )
+        if result.search_gain is not None:
+            out.print(f"gain in the search {result.search_gain:+.2f}, in the proof {p.gain:+.2f}")
     for line in filter(None, (result.session, result.alert)):
         out.print(Text(line))
     for refusal in result.refused:

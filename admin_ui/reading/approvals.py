@@ -78,6 +78,14 @@ class ApprovalView:
     judge_version: str
 
     @property
+    def search_gain(self) -> float | None:
+        """What the search saw, on the questions by which it chose; None where it is not told."""
+        result = self.cycle.result or {}
+        gain = result.get("search_gain")
+        is_its_own = result.get("finalist_id") == str(self.line.row.genome_id)
+        return float(gain) if gain is not None and is_its_own else None
+
+    @property
     def deltas(self) -> tuple[float, ...]:
         return tuple(c.pair.delta for c in self.comparisons if c.pair.delta is not None)
 

@@ -13,7 +13,7 @@ from admin_ui import AdminParts, make_admin
 from admin_ui.accounts import create_setup_link
 from evolution.binding import bind
 from evolution.genomes import Origin, add_genome, load_incumbent, move, seed_genomes
-from evolution.shapes import CandidateProgress, CyclePlan, CycleProgress, Pair, Proof
+from evolution.shapes import CandidateProgress, CyclePlan, CycleProgress, CycleResult, Pair, Proof
 from evolution.wishes import let_go_on
 from kit.clock import SystemClock
 from kit.db import Database
@@ -236,6 +236,15 @@ async def add_approval(world: World) -> UUID:
             created_at=world.clock.now() - timedelta(hours=3),
         )
         tx.add(approval)
+        cycle = await tx.get_one(Cycle, cycle_id)
+        cycle.result = CycleResult(
+            outcome="promoted",
+            sentence="Better by +0.62.",
+            tried=12,
+            finalist_id=row.id,
+            search_gain=0.9,
+            proof=_proof(),
+        ).model_dump(mode="json")
         await tx.flush()
         return approval.id
 

@@ -22,7 +22,7 @@ from evolution.genomes import load_incumbent
 from kit.db import Database
 from models.defaults import DEFAULT_GENOMES, TUTORIAL_POSTPROCESS
 from models.genome import genome_name
-from models.tables import DEFAULT_TENANT, AuditLog, Cycle
+from models.tables import DEFAULT_TENANT, Approval, AuditLog, Cycle
 
 REASON = "Answers are shorter and still cited."
 
@@ -131,6 +131,18 @@ async def test_an_approval_shows_verdict_genes_and_the_worst_question_first(db: 
     assert "old reasoning on What lost?" in page and "new answer to: What lost?" in page
     assert "&lt;b&gt;&amp;" in page and "<b>&" not in page
     assert "One genome waits for your decision" in home
+
+
+async def test_the_gain_of_the_search_stands_beside_that_of_the_proof(db: Database) -> None:
+    world = await make_world(db)
+    approval_id = await add_approval(world)
+    async with db.transaction(DEFAULT_TENANT) as tx:
+        cycle_id = (await tx.scalars(select(Approval.cycle_id))).one()
+    async with signed_in(world) as browser:
+        for path in (f"/admin/approvals/{approval_id}", f"/admin/cycles/{cycle_id}"):
+            page = (await browser.get(path)).text
+            assert "gain in the search +0.90" in page
+            assert "gain in the proof +0.62" in page
 
 
 async def test_approving_serves_the_genome_and_shows_who_and_why(db: Database) -> None:
