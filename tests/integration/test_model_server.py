@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from evolution.components import component_of, components_of
 from evolution.evidence import Evidence
 from evolution.proposals import propose
 from judge.llm_judge import LlmJudge
@@ -15,6 +16,7 @@ from kit.openai_llm import OpenAIChat
 from kit.structured import read_json
 from models.contract import Answer, Chunk, Reference
 from models.defaults import DEFAULT_GENOMES
+from models.diff import changed_genes
 from models.genome import LAYERS, Layer
 from tests.support.openai_server import ModelServer, model_process, read_log
 
@@ -99,6 +101,17 @@ async def test_the_mutator_proposes_valid_genomes_of_every_layer(
     variants = [await propose(endpoint, incumbent, NOTHING_SEEN, n) for n in range(1, 5)]
     assert all(genome != incumbent for genome, _notes in variants)
     assert len({genome.model_dump_json() for genome, _notes in variants}) == 4
+    await endpoint.close()
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+async def test_the_mutator_edits_each_component_in_turn(server: ModelServer, layer: Layer) -> None:
+    endpoint = OpenAIChat(server.url, None, "ok")
+    incumbent = DEFAULT_GENOMES[layer]
+    for number, part in enumerate(components_of(incumbent, frozenset()), start=1):
+        genome, _ = await propose(endpoint, incumbent, NOTHING_SEEN, number, "component")
+        changed = {component_of(c.path, incumbent) for c in changed_genes(incumbent, genome)}
+        assert changed == {part}
     await endpoint.close()
 
 

@@ -100,12 +100,26 @@ def mutate(call: Call) -> str:
     number = int(([*re.findall(r"(?i)number (\d+)", call.user)] or ["1"])[-1])
     target = genome if genome.get("layer") != "routing" else _some_profile(genome, number)
     bounds = parts if target is genome else {"depth_budget": {"minimum": 1, "maximum": 4}}
+    if target is not genome and "depth_budget" not in json.dumps(parts):
+        bounds = {}  # another component is asked for
     movable = [name for name in sorted(target) if len(_choices(bounds.get(name, {}))) > 1]
     if movable:
         name = movable[number % len(movable)]
         others = [value for value in _choices(bounds[name]) if value != target[name]]
         target[name] = others[number % len(others)]
+    elif (prompt := _prompt_asked_for(parts, genome)) is not None:
+        prompt.append({"id": f"rule-{number}", "text": f"Keep rule {number}.", "origin": "mutator"})
     return json.dumps({"genome": genome, "notes": f"variant {number}"})
+
+
+def _prompt_asked_for(parts: dict[str, Any], genome: dict[str, Any]) -> list[Any] | None:
+    """Find the list of instructions that the schema's only field, however deep, is about."""
+    for name, schema in parts.items():
+        if schema.get("type") == "array":
+            prompt: list[Any] = genome[name]
+            return prompt
+        return _prompt_asked_for(schema.get("properties", {}), genome[name])
+    return None
 
 
 def _some_profile(genome: dict[str, Any], number: int) -> dict[str, Any]:
