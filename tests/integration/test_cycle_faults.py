@@ -1,27 +1,32 @@
 """What goes wrong inside a cycle: it ends honestly, and nothing missing is ever counted as good."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from evolution.cycle import run_cycle
 from evolution.fakes import PlantedJudge
-from evolution.paid import hash_key
+from evolution.paid import PaidChat, hash_key
 from evolution.questions import split_questions
 from evolution.shapes import CycleProgress
+from judge.llm_judge import LlmJudge
 from judge.port import Exam
 from judge.verdict import Unscored, Verdict
 from kit.db import Database
 from kit.errors import ProviderUnreachable
+from kit.fakes import ScriptedChat
 from models.genome import GenomeSet
 from models.tables import (
     DEFAULT_TENANT,
     Approval,
     Cycle,
     EvolutionEvalResult,
+    PaidAnswer,
+    PaidCall,
     Question,
 )
 from tests.support.planted_world import (
@@ -130,6 +135,25 @@ async def test_a_judge_out_of_reach_fails_the_cycle_with_its_first_cause(db: Dat
     assert (cycle.status, cycle.result) == ("failed", None)
     assert "judging 1 timed out" in (cycle.error or "")
     assert judge.asked == 5
+
+
+async def test_a_judge_that_never_answers_ends_with_the_cycles_time_and_the_counts_agree(
+    db: Database,
+) -> None:
+    world = await make_world(db, nothing_matters)
+    silent = ScriptedChat(lambda request: "too late", latency_s=3_600)
+    judge = LlmJudge(PaidChat(silent, db))
+    world = replace(world, parts=replace(world.parts, judge=judge))
+    cycle_id = await world.order(budget=400)
+    async with db.transaction(DEFAULT_TENANT) as tx:
+        await tx.execute(update(Cycle).filter_by(id=cycle_id).values(limits={"seconds": 2}))
+    result = await asyncio.wait_for(run_cycle(world.parts, cycle_id), 60)
+    assert "budget of wall time is used up" in result.sentence
+    cycle = await load(world, cycle_id)
+    assert (cycle.status, cycle.reserved, cycle.reserved_calls) == ("done", 0, 0)
+    assert cycle.spent_calls == silent.calls == await world.count(PaidCall, state="lost_in_flight")
+    assert cycle.spent == await world.count(EvolutionEvalResult) == 0
+    assert await world.count(PaidAnswer) == world.answers.calls
 
 
 async def test_a_gene_that_helps_only_the_search_questions_is_never_promoted(

@@ -1,12 +1,12 @@
 """The database is gone for seconds in the middle of a cycle: nothing is lost or changed."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg import sql
 from sqlalchemy import select
 from sqlalchemy.engine import make_url
@@ -25,8 +25,6 @@ from models.genome import GenomeSet
 from models.tables import DEFAULT_TENANT, Cycle, EvolutionEvalResult, PaidAnswer
 from pipeline.state import State
 from tests.support.planted_world import World, fewer_fragments_are_better, make_world
-
-AWAY_S = 10.0 if os.environ.get("GENOMA_TEST_SOAK") else 2.0
 
 
 @dataclass
@@ -72,7 +70,7 @@ class CuttingAnswers(PlantedAnswers):
         return state
 
     async def _mend_later(self, outside: Outside) -> None:
-        await asyncio.sleep(AWAY_S)
+        await asyncio.sleep(10 if settings.get_current_profile_name() == "soak" else 2)
         await outside.mend()
 
 
