@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from evolution.gene_bank import GeneWorth, genes_in
 from evolution.leaks import find_leak
-from evolution.word_runs import Window, windows_of
+from evolution.word_runs import windows_of
 from models.genome import Genome
 from models.tables import LAB_TENANT, Question, Tenant
 
@@ -38,11 +38,12 @@ class CopyGuard:
         old = genes_in(incumbent)
         texts = {gene.text for gene in old}
         known = {window for gene in old for window in windows_of(gene.text, COPIED_WORDS)}
-        windows = self._windows | _hashes(shown)
+        read = _hashes(shown)
         for gene in genes_in(genome):
             if gene.text in texts:
                 continue
-            if _copies(gene, known, windows):
+            runs = (run for run in windows_of(gene.text, COPIED_WORDS) if run not in known)
+            if any(hash(run) in self._windows or hash(run) in read for run in runs):
                 return f"{_place(gene)} copies {COPIED_WORDS} or more words in a row of {_EXAM}"
             if self._shared and (leak := find_leak(gene.text, texts, shown)):
                 return f"{_place(gene)} carries {leak} of a tenant's text into a shared genome"
@@ -69,11 +70,6 @@ async def is_shared_lab(tx: AsyncSession) -> bool:
     """Tell whether more than one customer lives here: a genome of a domain may serve them all."""
     customers = select(func.count()).select_from(Tenant).where(Tenant.id != LAB_TENANT)
     return (await tx.scalar(customers) or 0) > 1
-
-
-def _copies(gene: GeneWorth, known: set[Window], windows: set[int]) -> bool:
-    found = windows_of(gene.text, COPIED_WORDS)
-    return any(hash(window) in windows and window not in known for window in found)
 
 
 def _place(gene: GeneWorth) -> str:

@@ -13,10 +13,22 @@ _SIGNS = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Han and Kana: a word has about two signs."""
 _LETTERS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 """Thai, Lao, Burmese, Khmer put no blanks between words: a word has about four letters."""
+_UNSPACED_FROM = "\u0e00"
 _WORD_WEIGHT = 4
 _IGNORED = frozenset({"Mn", "Mc", "Me", "Cf"})
 """Marks above and below letters, and signs that are not seen: no copy hides behind them."""
-_TATWEEL = "\u0640"
+_TATWEEL = 0x640
+
+
+class _Seen(dict[int, int | None]):
+    """For `str.translate`: takes out what is ignored, and remembers each sign that it met."""
+
+    def __missing__(self, code: int) -> int | None:
+        ignored = code == _TATWEEL or unicodedata.category(chr(code)) in _IGNORED
+        return self.setdefault(code, None if ignored else code)
+
+
+_SEEN = _Seen()
 
 Window = tuple[str, ...]
 
@@ -50,17 +62,15 @@ def tokens_of(text: str) -> tuple[str, ...]:
     """
     if text.isascii():
         return tuple(_WORD.findall(_APOSTROPHE.sub("", text.lower())))
-    folded = unicodedata.normalize("NFKD", text).casefold()
-    plain = "".join(
-        sign
-        for sign in unicodedata.normalize("NFKD", folded)
-        if unicodedata.category(sign) not in _IGNORED and sign != _TATWEEL
-    )
-    words = _WORD.findall(_APOSTROPHE.sub("", plain))
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    words = _WORD.findall(_APOSTROPHE.sub("", folded.translate(_SEEN)))
     return tuple(token for word in words for token in _tokens(word))
 
 
 def _tokens(word: str) -> Iterator[str]:
+    if max(word) < _UNSPACED_FROM:
+        yield word
+        return
     rest = ""
     for sign in word:
         if _SIGNS.match(sign) or _LETTERS.match(sign):
@@ -76,6 +86,8 @@ def _tokens(word: str) -> Iterator[str]:
 
 def _weight(token: str) -> int:
     """In quarters of a word."""
+    if token[0] < _UNSPACED_FROM:
+        return _WORD_WEIGHT
     if _SIGNS.match(token):
         return 2
     return 1 if _LETTERS.match(token) else _WORD_WEIGHT
