@@ -25,6 +25,7 @@ from evolution.calls import (
 from kit.chat import ChatModel, ChatReply, ChatRequest, Usage
 from kit.db import Database
 from kit.errors import BudgetExhausted, ProviderError
+from kit.gate import Gate, OpenGate
 from kit.prices import Price
 from kit.tokens import bound_usage
 
@@ -57,13 +58,17 @@ class PaidChat:
     """A ChatModel of the lab: each call is reserved before it is made, and booked as it ends.
 
     `price` is None where the settings name none. Retries stand outside: each attempt is a call
-    of its own, and what may have been billed stays spent.
+    of its own, and what may have been billed stays spent. The `gate` stands inside: a call that
+    waits for it is not in flight yet, and a reply that is being stored does not hold it up.
     """
 
-    def __init__(self, inner: ChatModel, db: Database, price: Price | None = None) -> None:
+    def __init__(
+        self, inner: ChatModel, db: Database, price: Price | None = None, gate: Gate | None = None
+    ) -> None:
         self._inner = inner
         self._db = db
         self._price = price
+        self._gate = gate or OpenGate()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
@@ -87,10 +92,9 @@ class PaidChat:
         bound = self._cost(bound_usage(request))
         call = Call(key, scope, self.name, self.provider, bound)
         async with self._locks.setdefault(key, asyncio.Lock()):
-            begun = await self._begin(call)
-            reply = (
-                begun if isinstance(begun, ChatReply) else await self._make(call, begun, request)
-            )
+            begun, reply = await self._gate.run(lambda: self._make(call, request))
+            if begun is not None:
+                await self._complete(call, begun, reply)
         cost = self._spent(call, reply)
         scope.tab.tokens += cost.tokens
         scope.tab.micros += cost.micros or 0
@@ -110,19 +114,24 @@ class PaidChat:
                     raise
             await asyncio.sleep(LOOK_AGAIN_S)
 
-    async def _make(self, call: Call, begun: Begun, request: ChatRequest) -> ChatReply:
+    async def _make(self, call: Call, request: ChatRequest) -> tuple[Begun | None, ChatReply]:
+        """Make the call; where its reply is found, nothing was begun."""
+        begun = await self._begin(call)
+        if isinstance(begun, ChatReply):
+            return None, begun
         try:
             async with asyncio.timeout(begun.seconds_left):
-                reply = await self._inner.chat(request)
+                return begun, await self._inner.chat(request)
         except TimeoutError as error:
             await self._give_up(call, begun, may_be_billed=True)
             raise BudgetExhausted("the cycle's budget of wall time is used up") from error
         except ProviderError as error:
             await self._give_up(call, begun, error.may_be_billed)
             raise
+
+    async def _complete(self, call: Call, begun: Begun, reply: ChatReply) -> None:
         async with self._db.transaction(call.scope.tenant) as tx:
             await complete_call(tx, call, begun, reply, self._spent(call, reply))
-        return reply
 
     async def _give_up(self, call: Call, begun: Begun, may_be_billed: bool) -> None:
         """A call that was refused bought nothing; one that may be billed was lost in flight."""

