@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Double, cast, func, select, true, update
+from sqlalchemy import BigInteger, Double, cast, false, func, select, true, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.elements import ColumnElement
 
@@ -43,8 +43,7 @@ _UNLIMITED = 2**62
 async def reserve(tx: AsyncSession, cycle_id: UUID, amount: Amount = ONE_ANSWER) -> float | None:
     """Set `amount` aside in one atomic step; give the seconds that are left, None if unlimited.
 
-    Raises BudgetExhausted, with the unit, where it does not fit or the time is over (`passing`
-    where it would fit if all that is reserved now came back), Stopped
+    Raises BudgetExhausted, with the unit, where it does not fit or the time is over, Stopped
     where a person asked the cycle to pause or to end, Misconfigured where money is limited and
     the model has no price.
     """
@@ -123,23 +122,25 @@ def _moved(sign: int = 1, **amounts: Amount) -> dict[str, Any]:
     }
 
 
-def _limit(unit: str) -> ColumnElement[Any]:
+def _limit(unit: str, *, kept: bool = True) -> ColumnElement[Any]:
     """Give what may be spent of a unit now; null where nothing limits it."""
     if unit == "answers":
         return cast(Cycle.budget, BigInteger)
     kind = Double if unit == "seconds" else BigInteger
-    kept = func.coalesce(cast(Cycle.limits[("kept", unit)].astext, kind), 0)
-    return cast(Cycle.limits[unit].astext, kind) - kept
+    limit = cast(Cycle.limits[unit].astext, kind)
+    return (
+        limit - func.coalesce(cast(Cycle.limits[("kept", unit)].astext, kind), 0) if kept else limit
+    )
 
 
-def _fits(unit: str, cost: int, *, reserved: bool = True) -> ColumnElement[bool]:
-    """Tell whether a cost fits; without what is `reserved`, whether it may fit later."""
+def _fits(unit: str, cost: int, *, reserved: bool = True, kept: bool = True) -> ColumnElement[bool]:
+    """Tell whether a cost fits; without what is `reserved` or `kept`, whether it may fit later."""
+    if not cost:
+        return true()
     used = getattr(Cycle, _column("spent", unit))
     if reserved:
         used += getattr(Cycle, _column("reserved", unit))
-    if not cost:
-        return true()
-    return cast(used, BigInteger) + cost <= func.coalesce(_limit(unit), _UNLIMITED)
+    return cast(used, BigInteger) + cost <= func.coalesce(_limit(unit, kept=kept), _UNLIMITED)
 
 
 def _has_price(amount: Amount) -> ColumnElement[bool]:
@@ -151,24 +152,18 @@ def _ran_s(until: ColumnElement[Any]) -> ColumnElement[float]:
     return Cycle.ran_s + cast(func.greatest(0, func.coalesce(present, 0)), Double)
 
 
-def _seconds_left() -> ColumnElement[Any]:
-    return _limit("seconds") - _ran_s(func.clock_timestamp())
+def _seconds_left(*, kept: bool = True) -> ColumnElement[Any]:
+    return _limit("seconds", kept=kept) - _ran_s(func.clock_timestamp())
 
 
-def _in_time() -> ColumnElement[bool]:
-    return func.coalesce(_seconds_left() > 0, True)
+def _in_time(*, kept: bool = True) -> ColumnElement[bool]:
+    return func.coalesce(_seconds_left(kept=kept) > 0, True)
 
 
 async def _refuse(tx: AsyncSession, cycle_id: UUID, amount: Amount) -> None:
     """Say why a reservation was refused; return where nothing stands against it any more."""
-    fits = [_fits(unit, cost).label(unit) for unit, cost in _costs(amount).items()]
-    later = [
-        _fits(unit, cost, reserved=False).label(f"later_{unit}")
-        for unit, cost in _costs(amount).items()
-    ]
-    query = select(Cycle.wish, _has_price(amount).label("price"), _in_time().label("seconds"))
-    rows = await tx.execute(query.add_columns(*fits, *later).where(Cycle.id == cycle_id))
-    found = rows.mappings().first()
+    query = select(Cycle.wish, _has_price(amount).label("price"), *_verdicts(amount))
+    found = (await tx.execute(query.where(Cycle.id == cycle_id))).mappings().first()
     if found is None:
         raise NotFound(f"there is no cycle {cycle_id}")
     if found["wish"] is not None:
@@ -177,5 +172,23 @@ async def _refuse(tx: AsyncSession, cycle_id: UUID, amount: Amount) -> None:
         raise Misconfigured("this cycle's money is limited: set the model's price in GENOMA_PRICES")
     for unit, noun in UNITS.items():
         if not found[unit]:
-            passing = bool(found.get(f"later_{unit}"))
-            raise BudgetExhausted(f"the cycle's budget of {noun} is used up", passing=passing)
+            kept = bool(found[f"{unit}_in_proof"])
+            whose = "the search's part of the budget" if kept else "the cycle's budget"
+            passing = bool(found[f"{unit}_later"])
+            raise BudgetExhausted(f"{whose} of {noun} is used up", passing=passing, kept=kept)
+
+
+def _verdicts(amount: Amount) -> list[ColumnElement[bool]]:
+    """For each unit: whether it fits, may fit later, and would fit in the proof."""
+    verdicts: list[ColumnElement[bool]] = [
+        _in_time().label("seconds"),
+        false().label("seconds_later"),
+        _in_time(kept=False).label("seconds_in_proof"),
+    ]
+    for unit, cost in _costs(amount).items():
+        verdicts += [
+            _fits(unit, cost).label(unit),
+            _fits(unit, cost, reserved=False).label(f"{unit}_later"),
+            _fits(unit, cost, kept=False).label(f"{unit}_in_proof"),
+        ]
+    return verdicts

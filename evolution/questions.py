@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from evolution.budget import open_proof
 from kit.errors import Conflict
 from models.genome import Layer
 from models.tables import Question, QuestionUse
@@ -77,9 +78,10 @@ async def spend_confirm(
 ) -> None:
     """Write down, once and for ever, that this cycle's proof uses up `ids`.
 
-    Doing it again for the same cycle changes nothing. Raises Conflict where another cycle
-    was faster.
+    Doing it again for the same cycle changes nothing. From here on the proof has what of the
+    cycle's limits was kept for it. Raises Conflict where another cycle was faster.
     """
+    await open_proof(tx, cycle_id)
     mine = select(QuestionUse.question_id).filter_by(cycle_id=cycle_id, role="confirm")
     if set(ids) <= set(await tx.scalars(mine)):
         return

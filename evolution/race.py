@@ -13,6 +13,7 @@ from evolution.evaluate import Contender
 from evolution.progress import Board
 from evolution.results import Phase, Scored
 from evolution.shapes import CandidateProgress
+from kit.errors import BudgetExhausted
 from models.genome import Layer
 from models.tables import EvolutionGenome, Question
 
@@ -82,7 +83,12 @@ async def run_race(
         budget -= cost
         lanes = [incumbent, *alive]
         asked = [questions[i] for i in block]
-        scores = await evaluator.eval_all([lane.contender for lane in lanes], asked, "search")
+        try:
+            scores = await evaluator.eval_all([lane.contender for lane in lanes], asked, "search")
+        except BudgetExhausted as error:
+            if not error.kept:
+                raise
+            break  # the search has used up its part: the proof has what was kept for it
         for lane in lanes:
             lane.scores += [result.score for result in scores[lane.contender.genome_id]]
         alive = await _keep_better_half(incumbent, alive, board)

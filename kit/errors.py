@@ -43,11 +43,16 @@ class NotAllowed(GenomaError):
 
 
 class BudgetExhausted(GenomaError):
-    """A reservation does not fit. `passing`: it may, once others have settled what they hold."""
+    """A reservation does not fit.
 
-    def __init__(self, message: str, *, passing: bool = False) -> None:
+    `passing`: it may, once others have settled what they hold. `kept`: it would, if the rest were
+    not kept for the proof.
+    """
+
+    def __init__(self, message: str, *, passing: bool = False, kept: bool = False) -> None:
         super().__init__(message)
         self.passing = passing
+        self.kept = kept
 
 
 class Stopped(GenomaError):
