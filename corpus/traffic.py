@@ -36,31 +36,19 @@ async def take_traffic(tx: AsyncSession, tenant: UUID, corpus_id: UUID) -> int:
     reference to it: the live answer is the incumbent's, and must not become its own measure.
     """
     known = await lock_questions(tx, corpus_id)
-    asked = await _asked(tx, corpus_id, known)
-    new = await asyncio.to_thread(_unlike, [record_of(row) for row in known], asked)
-    rows = [question_row(tenant, corpus_id, each, each.external_id) for each in new]
-    if rows:
-        await tx.execute(insert(Question), rows)
-    return len(rows)
-
-
-async def _asked(
-    tx: AsyncSession, corpus_id: UUID, known: Sequence[Question]
-) -> list[QuestionRecord]:
-    """Give the questions of live traces, of equal wordings the first that was met."""
     said = Trace.answer["answer"].as_string()
-    query = (
+    asked = await tx.execute(
         select(Trace.question, said)
         .where(*_usable(corpus_id, known))
         .order_by(func.md5(cast(Trace.id, Text)))
         .limit(MAX_LOOKED_AT)
     )
-    records: dict[str, QuestionRecord] = {}
-    for text, answer in await tx.execute(query):
-        if not is_personal(text) and not is_refusal(answer):
-            record = _record(text)
-            records.setdefault(record.external_id, record)
-    return list(records.values())
+    # In a thread: thousands of texts are a second's work, and this may be the web process.
+    new = await asyncio.to_thread(_unlike, known, [(text, answer) for text, answer in asked])
+    rows = [question_row(tenant, corpus_id, each, each.external_id) for each in new]
+    if rows:
+        await tx.execute(insert(Question), rows)
+    return len(rows)
 
 
 def _usable(corpus_id: UUID, known: Sequence[Question]) -> list[ColumnElement[bool]]:
@@ -82,10 +70,30 @@ def _usable(corpus_id: UUID, known: Sequence[Question]) -> list[ColumnElement[bo
     ]
 
 
-def _record(text: str) -> QuestionRecord:
-    wording = hashlib.sha256(fold(text).encode()).hexdigest()[:16]
+def _unlike(known: Sequence[Question], asked: Sequence[tuple[str, str]]) -> list[QuestionRecord]:
+    """Give those of (question, answer) that are like no other: the first of their cluster."""
+    wordings = {
+        _name(text): text
+        for text, answer in reversed(asked)
+        if not (is_personal(text) or is_refusal(answer))
+    }
+    for row in known:
+        wordings.pop(row.external_id, None)
+    fresh = [_record(name, text) for name, text in sorted(wordings.items())]
+    if not fresh:
+        return []
+    clusters = find_clusters([*map(record_of, known), *fresh])[len(known) :]
+    return [r for r, cluster in zip(fresh, clusters, strict=True) if cluster == r.external_id]
+
+
+def _name(text: str) -> str:
+    """Equal wordings have one name, so that each is there once."""
+    return f"traffic-{hashlib.sha256(fold(text).encode()).hexdigest()[:16]}"
+
+
+def _record(name: str, text: str) -> QuestionRecord:
     return QuestionRecord(
-        external_id=f"traffic-{wording}",
+        external_id=name,
         text=text,
         language=detect_language(text),
         reference_answer=None,
@@ -95,13 +103,3 @@ def _record(text: str) -> QuestionRecord:
         query_type=find_type(text),
         origin="traffic",
     )
-
-
-def _unlike(
-    known: Sequence[QuestionRecord], asked: Sequence[QuestionRecord]
-) -> list[QuestionRecord]:
-    """Give those of `asked` that are the first of their cluster."""
-    ids = {record.external_id for record in known}
-    fresh = [record for record in asked if record.external_id not in ids]
-    clusters = find_clusters([*known, *fresh])[len(known) :]
-    return [r for r, cluster in zip(fresh, clusters, strict=True) if cluster == r.external_id]
