@@ -78,6 +78,14 @@ async def release(tx: AsyncSession, cycle_id: UUID, reserved: Amount = ONE_ANSWE
     await tx.execute(update(Cycle).where(Cycle.id == cycle_id).values(moved))
 
 
+async def load_seconds_left(tx: AsyncSession, cycle_id: UUID) -> float | None:
+    """Give the seconds that are left of the whole cycle's time; None where nothing limits it."""
+    left: float | None = await tx.scalar(
+        select(_seconds_left(kept=False)).where(Cycle.id == cycle_id)
+    )
+    return left
+
+
 async def open_proof(tx: AsyncSession, cycle_id: UUID) -> None:
     """Let the proof have what the search had to leave; a resumed cycle may do it again."""
     rest = Cycle.limits.op("-")("kept")

@@ -89,6 +89,8 @@ async def complete_call(
     done = {"state": "done", "reply": dataclasses.asdict(reply)}
     ours = update(PaidCall).where(*_in_flight(call, begun)).values(**done).returning(PaidCall.key)
     if (await tx.execute(ours)).first() is None:
+        if await find_reply(tx, call.key) == reply:
+            return  # it was stored, and the word of it was lost on the way
         raise Conflict("a model call came back after it was given up for lost: it was begun anew")
     entry = _entry(call.scope.cycle_id, call.scope.purpose, reply.model, spent.tokens)
     entry.provider, entry.trace_id = call.provider, call.scope.trace_id

@@ -22,7 +22,7 @@ from evolution.race import Lane, line_of, run_race
 from evolution.replay import ReplayEvaluator
 from evolution.running import Run
 from evolution.shapes import CyclePlan, CycleResult, Refusal
-from evolution.shortfall import end_short
+from evolution.shortfall import end_short, within_time
 from evolution.store import load_cycle, mark_done, mark_failed, mark_running, mark_stopped
 from kit.errors import BudgetExhausted, Conflict, GenomaError, Stopped, Unavailable
 from models.lifecycle import Status
@@ -42,7 +42,9 @@ async def run_cycle(parts: CycleParts, cycle_id: UUID) -> CycleResult:
     if cycle.result is not None:
         return CycleResult.model_validate(cycle.result)
     try:
-        return await _run(await _begin(parts, cycle))
+        run = await _begin(parts, cycle)
+        async with within_time(parts, cycle_id):
+            return await _run(run)
     except Unavailable:
         raise  # nothing can be written down now; whoever runs it comes again
     except Stopped as stopped:

@@ -24,7 +24,7 @@ from evolution.calls import (
 )
 from kit.chat import ChatModel, ChatReply, ChatRequest, Usage
 from kit.db import Database
-from kit.errors import BudgetExhausted, ProviderError
+from kit.errors import BudgetExhausted, ProviderError, Unavailable
 from kit.gate import Gate, OpenGate
 from kit.prices import Price
 from kit.tokens import bound_usage
@@ -34,6 +34,9 @@ LOOK_AGAIN_S = 0.25
 
 PATIENCE_S = 300.0
 """How long a call waits for others to settle what they have reserved."""
+
+HOLD_ON_S = 30.0
+"""How long a paid reply is held while the database is away."""
 
 _scope: ContextVar[PaidScope] = ContextVar("paid_scope")
 
@@ -130,8 +133,16 @@ class PaidChat:
             raise
 
     async def _complete(self, call: Call, begun: Begun, reply: ChatReply) -> None:
-        async with self._db.transaction(call.scope.tenant) as tx:
-            await complete_call(tx, call, begun, reply, self._spent(call, reply))
+        """Store what is paid; a database that is away for a while does not cost the reply."""
+        patient_until = time.monotonic() + HOLD_ON_S
+        while True:
+            try:
+                async with self._db.transaction(call.scope.tenant) as tx:
+                    return await complete_call(tx, call, begun, reply, self._spent(call, reply))
+            except Unavailable:
+                if time.monotonic() > patient_until:
+                    raise
+            await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _give_up(self, call: Call, begun: Begun, may_be_billed: bool) -> None:
         """A call that was refused bought nothing; one that may be billed was lost in flight."""

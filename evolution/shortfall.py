@@ -1,11 +1,14 @@
 """How a cycle ends whose budget is used up: honestly, on what it has, and never as a failure."""
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from evolution.budget import load_seconds_left
 from evolution.calls import book_lost
 from evolution.gains import MeasuredGain, load_gains
 from evolution.genomes import load_row, move
@@ -19,6 +22,23 @@ from models.lifecycle import Status
 from models.tables import Approval, Cycle, EvolutionEvalResult, EvolutionGenome, ProofEntry
 
 
+@asynccontextmanager
+async def within_time(parts: CycleParts, cycle_id: UUID) -> AsyncIterator[None]:
+    """Break a block off when the cycle's wall time is over, whatever it waits for.
+
+    Raises BudgetExhausted then: calls under way are booked as lost when the cycle ends.
+    """
+    async with parts.db.transaction(parts.tenant) as tx:
+        left = await load_seconds_left(tx, cycle_id)
+    try:
+        async with asyncio.timeout(left) as limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise BudgetExhausted("the cycle's budget of wall time is used up") from error
+
+
 async def end_short(parts: CycleParts, cycle_id: UUID, error: BudgetExhausted) -> CycleResult:
     """End a cycle that can buy nothing more; give its result.
 
@@ -28,6 +48,8 @@ async def end_short(parts: CycleParts, cycle_id: UUID, error: BudgetExhausted) -
     """
     async with parts.db.transaction(parts.tenant) as tx:
         cycle = await tx.get_one(Cycle, cycle_id)
+        if cycle.result is not None:
+            return CycleResult.model_validate(cycle.result)  # it ended in the very last moment
         plan = CyclePlan.model_validate(cycle.plan)
         tried = await _close_candidates(tx, cycle_id, plan.incumbent_id)
         gains = await load_gains(tx, cycle.domain, plan.layer)

@@ -170,6 +170,19 @@ async def test_wall_time_ends_a_cycle_in_the_middle_of_a_call(db: Database) -> N
     assert await night.world.count(PaidCall, state="lost_in_flight") == night.provider.calls
 
 
+async def test_wall_time_ends_a_cycle_that_waits_for_something_else(db: Database) -> None:
+    night = await make_night(db)
+
+    async def answer(question: str, genomes: GenomeSet) -> State:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody waits for ever")
+
+    night.world.parts = replace(night.world.parts, answer=answer)
+    cycle, result = await asyncio.wait_for(night.run(seconds=1), 30)
+    assert "budget of wall time is used up: 0 candidates tried" in result.sentence
+    assert (cycle.status, cycle.spent, cycle.reserved) == ("done", 0, 0)
+
+
 async def test_the_search_leaves_the_proof_its_part(db: Database) -> None:
     """72 calls pay for the first rung of the race; the second ends it, and the best is proven."""
     night = await make_night(db)
