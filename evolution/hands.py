@@ -1,21 +1,25 @@
 """Who does the units of an evaluation, and the desk on which they lie until they are done."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from uuid import UUID
 
 from evolution.parts import DoUnit, Unit
 from kit.errors import GenomaError
 
+Claim = Callable[[Unit], Awaitable[bool]]
+"""Takes a unit for this process; False where another one has it."""
+
 
 class Desk:
     """The units that a cycle waits for, in the process that runs the cycle."""
 
-    def __init__(self, units: Iterable[Unit], do: DoUnit) -> None:
+    def __init__(self, units: Iterable[Unit], do: DoUnit, slots: asyncio.Semaphore) -> None:
         self._open = dict.fromkeys(units)
         self._under_way: set[Unit] = set()
         self._do = do
+        self._slots = slots
         self._moved = asyncio.Event()
         self._error: GenomaError | None = None
 
@@ -34,19 +38,21 @@ class Desk:
             return ()
         return tuple(unit for unit in self._open if unit not in self._under_way)
 
-    async def do(self, unit: Unit) -> None:
-        """Do a unit that is open; its error is kept for who waits, the first one of all."""
-        if unit not in self._open or unit in self._under_way or self._error is not None:
-            return
-        self._under_way.add(unit)
-        try:
-            await self._do(unit)
-            self.close([unit])
-        except GenomaError as error:
-            self._error = self._error or error
-        finally:
-            self._under_way.discard(unit)
-            self._moved.set()
+    async def do(self, unit: Unit, claim: Claim | None = None) -> None:
+        """Do a unit that is open, as soon as there is a slot; its error is kept for who waits."""
+        async with self._slots:
+            if unit not in self._open or unit in self._under_way or self._error is not None:
+                return
+            self._under_way.add(unit)
+            try:
+                if claim is None or await claim(unit):
+                    await self._do(unit)
+                    self.close([unit])
+            except GenomaError as error:
+                self._error = self._error or error
+            finally:
+                self._under_way.discard(unit)
+                self._moved.set()
 
     def close(self, units: Iterable[Unit]) -> None:
         """Take away what is done."""
@@ -102,18 +108,13 @@ class LocalHands:
 
     async def evaluate(self, units: Sequence[Unit], do: DoUnit) -> None:
         """See `evolution.parts.Hands`."""
-        await self.clear(Desk(units, do), units)
-
-    async def clear(self, desk: Desk, units: Sequence[Unit]) -> None:
-        """Do `units` of a desk here. Raises the first error."""
-        ended = await asyncio.gather(
-            *(self._in_a_slot(desk, unit) for unit in units), return_exceptions=True
-        )
-        for each in ended:
-            if isinstance(each, BaseException):  # a defect, no error of ours
-                raise each
+        desk = Desk(units, do, self._slots)
+        await run_all_of(desk.do(unit) for unit in units)
         desk.check()
 
-    async def _in_a_slot(self, desk: Desk, unit: Unit) -> None:
-        async with self._slots:
-            await desk.do(unit)
+
+async def run_all_of(work: Iterable[Awaitable[None]]) -> None:
+    """Wait for all of `work`; raise the first exception when all have ended."""
+    for ended in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(ended, BaseException):
+            raise ended

@@ -31,9 +31,13 @@ class LeasedDatabase(Database):
 
     def __init__(self, db: Database, tenant: UUID, cycle_id: UUID, fence: int) -> None:
         super().__init__(db.engine)
-        self.fence = fence
+        self._fences = {fence}
         self._tenant = tenant
         self._cycle_id = cycle_id
+
+    @property
+    def fence(self) -> int:
+        return max(self._fences)
 
     @asynccontextmanager
     async def transaction(self, tenant: UUID | None = None) -> AsyncIterator[AsyncSession]:
@@ -46,9 +50,31 @@ class LeasedDatabase(Database):
                 await set_tenant(tx, tenant)
             yield tx
 
+    async def renew(self, seconds: int | None) -> bool:
+        """Renew the lease, or give it back (None); False where it is no longer ours."""
+        given_back = {"holder": None, "lease_until": None, **clock_stops()}
+        changes = given_back if seconds is None else {"lease_until": _from_now(seconds)}
+        async with super().transaction(self._tenant) as tx:
+            ours = Cycle.fence.in_(self._fences)
+            renewed = update(Cycle).where(Cycle.id == self._cycle_id, ours).values(**changes)
+            return (await tx.execute(renewed.returning(Cycle.id))).first() is not None
+
+    async def shake_off(self) -> None:
+        """Raise the own fence: who still works for it is refused, what they reserved is free."""
+        new = self.fence + 1
+        self._fences.add(new)
+        async with super().transaction(self._tenant) as tx:
+            ours = select(Cycle.fence).filter_by(id=self._cycle_id).with_for_update()
+            if await tx.scalar(ours) not in self._fences:
+                raise Conflict("another process has taken this cycle over")
+            raised = update(Cycle).filter_by(id=self._cycle_id)
+            await tx.execute(raised.values(fence=new, reserved=0))
+        self._fences = {new}
+
     async def _check(self, tx: AsyncSession) -> None:
         fence = select(Cycle.fence).filter_by(id=self._cycle_id)
-        if await tx.scalar(fence.with_for_update(read=True, key_share=True)) != self.fence:
+        locked = fence.with_for_update(read=True, key_share=True)
+        if await tx.scalar(locked) not in self._fences:
             raise Conflict("another process has taken this cycle over")
 
 
@@ -66,13 +92,14 @@ async def hold(
     async with _sign_of_life(db, f"cycle:{cycle.domain}:{cycle.layer}") as is_alone:
         async with db.transaction(tenant) as tx:
             fence = await _take(tx, cycle, holder, is_alone)
-        beating = asyncio.create_task(_beat(db, tenant, cycle_id, fence))
+        leased = LeasedDatabase(db, tenant, cycle_id, fence)
+        beating = asyncio.create_task(_beat(leased))
         try:
-            yield LeasedDatabase(db, tenant, cycle_id, fence)
+            yield leased
         finally:
             beating.cancel()
             with suppress(Unavailable):  # then the lease runs out by itself
-                await _renew(db, tenant, cycle_id, fence, None)
+                await leased.renew(None)
 
 
 async def join(db: Database, tenant: UUID, cycle_id: UUID) -> LeasedDatabase | None:
@@ -106,24 +133,13 @@ async def _take(tx: AsyncSession, cycle: Cycle, holder: str, is_alone: bool) -> 
     return int(fence) + 1
 
 
-async def _beat(db: Database, tenant: UUID, cycle_id: UUID, fence: int) -> None:
+async def _beat(leased: LeasedDatabase) -> None:
     """Renew the lease as long as it is ours; a database that is away for a while is no end."""
     while True:
         await asyncio.sleep(BEAT_EVERY_S)
         with suppress(Unavailable):
-            if not await _renew(db, tenant, cycle_id, fence, LEASE_S):
+            if not await leased.renew(LEASE_S):
                 return
-
-
-async def _renew(
-    db: Database, tenant: UUID, cycle_id: UUID, fence: int, seconds: int | None
-) -> bool:
-    """Renew a lease, or give it back (None); False where it is no longer ours."""
-    given_back = {"holder": None, "lease_until": None, **clock_stops()}
-    changes = given_back if seconds is None else {"lease_until": _from_now(seconds)}
-    async with db.transaction(tenant) as tx:
-        ours = update(Cycle).filter_by(id=cycle_id, fence=fence).values(**changes)
-        return (await tx.execute(ours.returning(Cycle.id))).first() is not None
 
 
 def _from_now(seconds: int) -> object:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from evolution.evaluate import Contender, Evaluator, Trial
+from evolution.evaluate import Contender, Evaluator, OnScored, Trial
 from evolution.paid import hash_key
-from evolution.parts import Unit
+from evolution.parts import CycleParts, Unit
 from evolution.purchases import Judged, PaidFor, exam_of
 from evolution.results import Outcome, Phase, Scored, Shelf, keep_result, outcome_of
 from models.genome import CachePolicyGenome, GenomeSet
-from models.tables import Question
+from models.tables import Cycle, Question
 from pipeline.ports import AnswerCache, CacheKey
 from pipeline.steps.admit import may_keep
 
@@ -129,6 +129,12 @@ class ReplayEvaluator(Evaluator):
                 async with self.parts.db.transaction(self.parts.tenant) as tx:
                     await reservation.settle(tx)
             return judged
+
+
+def make_evaluator(parts: CycleParts, cycle: Cycle, on_scored: OnScored) -> Evaluator:
+    """Make the evaluator of a cycle's layer."""
+    kind = ReplayEvaluator if cycle.layer == "cache_policy" else Evaluator
+    return kind(parts, cycle.id, on_scored)
 
 
 def _without_policy(genomes: GenomeSet) -> GenomeSet:

@@ -11,6 +11,8 @@ from procrastinate.jobs import Job
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from evolution.hands import Desks
+from evolution.parts import Phase, Unit
 from evolution.store import load_cycle
 from kit.db import libpq_url
 from kit.errors import (
@@ -23,6 +25,7 @@ from kit.errors import (
 )
 from lab.library import complete_corpus
 from lab.running import run_held
+from lab.units import QUEUE, TASK, Helpers, read_unit
 from lab.wiring import Lab
 from models.tables import DEFAULT_TENANT
 
@@ -62,14 +65,32 @@ class GoOn(BaseRetryStrategy):
         return None
 
 
-def make_jobs(lab: Lab) -> App:
-    """Make the queue with its two tasks."""
-    connector = PsycopgConnector(conninfo=libpq_url(lab.urls.service), min_size=1, max_size=4)
+class TakeUpAgain(BaseRetryStrategy):
+    """A unit whose process is told to end waits for another one; else who runs its cycle looks
+    after it."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
+        is_told = isinstance(exception, asyncio.CancelledError | JobAborted)
+        return RetryDecision() if is_told else None
+
+
+def make_jobs(lab: Lab, desks: Desks | None = None) -> App:
+    """Make the queue with its three tasks; `desks` holds the units of cycles that run here."""
+    connector = PsycopgConnector(conninfo=libpq_url(lab.urls.service), min_size=1, max_size=8)
     app = App(connector=connector)
+    own = Desks() if desks is None else desks
+    helpers = Helpers(lab)
 
     @app.task(name="run_cycle", retry=GoOn())
     async def run_cycle_job(tenant: str, cycle: str) -> None:
-        await _run_cycle(lab, UUID(tenant), UUID(cycle))
+        await _run_cycle(lab, app, own, UUID(tenant), UUID(cycle))
+
+    @app.task(name=TASK, queue=QUEUE, retry=TakeUpAgain())
+    async def evaluate_unit_job(
+        tenant: str, cycle: str, genome: str, questions: list[str], phase: Phase
+    ) -> None:
+        unit = read_unit(genome, questions, phase)
+        await _evaluate_unit(own, helpers, UUID(tenant), UUID(cycle), unit)
 
     @app.task(name="complete_corpus", retry=GoOn())
     async def complete_corpus_job(tenant: str, profile: str) -> None:
@@ -78,10 +99,25 @@ def make_jobs(lab: Lab) -> App:
     return app
 
 
-async def _run_cycle(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
+async def _evaluate_unit(
+    own: Desks, helpers: Helpers, tenant: UUID, cycle_id: UUID, unit: Unit
+) -> None:
+    """Do a unit. What cannot be done here goes back to whoever runs the cycle."""
+    if own.runs(cycle_id):
+        desk = own.find(cycle_id, unit)
+        if desk is not None:
+            await desk.do(unit)
+        return
+    try:
+        await helpers.do(tenant, cycle_id, unit)
+    except GenomaError as error:
+        log.warning("a unit is given back", cycle=str(cycle_id), reason=str(error))
+
+
+async def _run_cycle(lab: Lab, jobs: App, desks: Desks, tenant: UUID, cycle_id: UUID) -> None:
     """Run a cycle to its end. One that failed has ended too: its row says why."""
     try:
-        await run_held(lab, tenant, cycle_id)
+        await run_held(lab, jobs, desks, tenant, cycle_id)
     except Stopped as stopped:
         log.info("a cycle was stopped", cycle=str(cycle_id), wish=stopped.wish)
     except GenomaError as error:

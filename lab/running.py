@@ -1,19 +1,26 @@
-"""Running one cycle in this process, under a lease."""
+"""Running one cycle in this process, under a lease; others may do units of it."""
 
 import os
 import socket
+from dataclasses import replace
 from uuid import UUID
 
+from procrastinate import App
+
 from evolution.cycle import run_cycle
+from evolution.hands import Desks
 from evolution.lease import hold
 from evolution.shapes import CycleResult
+from lab.units import QueuedHands
 from lab.wiring import Lab, make_cycle_parts
 
 
-async def run_held(lab: Lab, tenant: UUID, cycle_id: UUID) -> CycleResult:
+async def run_held(lab: Lab, jobs: App, desks: Desks, tenant: UUID, cycle_id: UUID) -> CycleResult:
     """Take a cycle, run it to its end, let it go. Raises what `hold` and `run_cycle` raise."""
     async with hold(lab.db, tenant, cycle_id, holder_name()) as db:
-        return await run_cycle(await make_cycle_parts(lab, db, tenant, cycle_id), cycle_id)
+        parts = await make_cycle_parts(lab, db, tenant, cycle_id)
+        hands = QueuedHands(jobs, desks, db, tenant, cycle_id, parts.concurrency)
+        return await run_cycle(replace(parts, hands=hands), cycle_id)
 
 
 def holder_name() -> str:

@@ -107,7 +107,7 @@ async def _keep_worker() -> None:
     while True:
         environment = {**os.environ, "GENOMA_SUPERVISED": str(os.getpid())}
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "lab", "worker", env=environment
+            sys.executable, "-m", "lab", "work", env=environment
         )
         try:
             code = await process.wait()

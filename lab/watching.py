@@ -1,6 +1,7 @@
 """A cycle as one watches it in a terminal: phase, bar, candidates, and how it ended."""
 
 import asyncio
+from contextlib import suppress
 from uuid import UUID
 
 from rich.console import Group, RenderableType
@@ -9,9 +10,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from evolution.hands import Desks
 from evolution.shapes import CandidateProgress, CycleProgress, CycleResult
 from evolution.store import load_cycle
-from kit.errors import Stopped
+from kit.errors import Stopped, Unavailable
+from lab.jobs import make_jobs
 from lab.running import run_held
 from lab.terminal import err, out
 from lab.wiring import Lab
@@ -23,13 +26,8 @@ _STYLES = {"incumbent": "bold", "racing": "cyan", "dropped": "dim", "finalist": 
 
 async def run_watched(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
     """Run a cycle in this process and show it live. Raises what the cycle raises."""
-    running = asyncio.create_task(run_held(lab, tenant, cycle_id))
-    with Live(console=err, refresh_per_second=4, transient=True) as live:
-        while not running.done():
-            await asyncio.wait({running}, timeout=LOOK_EVERY_S)
-            live.update(_picture(await _load(lab, tenant, cycle_id)))
     try:
-        await running
+        await _run_and_show(lab, tenant, cycle_id)
     except Stopped as stopped:
         how = "go on with `genoma cycle resume`" if stopped.wish == "pause" else "for good"
         out.print(f"Cycle {str(cycle_id)[:8]} was stopped: {how}.")
@@ -37,6 +35,23 @@ async def run_watched(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
     cycle = await _load(lab, tenant, cycle_id)
     out.print(progress_table(CycleProgress.model_validate(cycle.progress)))
     print_result(cycle)
+
+
+async def _run_and_show(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
+    desks = Desks()
+    jobs = make_jobs(lab, desks)
+    async with jobs.open_async():
+        running = asyncio.create_task(run_held(lab, jobs, desks, tenant, cycle_id))
+        try:
+            with Live(console=err, refresh_per_second=4, transient=True) as live:
+                while not running.done():
+                    await asyncio.wait({running}, timeout=LOOK_EVERY_S)
+                    with suppress(Unavailable):  # for a while, perhaps
+                        live.update(_picture(await _load(lab, tenant, cycle_id)))
+        finally:
+            running.cancel()
+            await asyncio.wait({running})
+        await running
 
 
 def print_result(cycle: Cycle) -> None:

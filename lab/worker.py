@@ -1,4 +1,4 @@
-"""The worker process: runs jobs one at a time, and keeps the lab's clock."""
+"""`genoma work`: runs cycles, does units of all cycles, and keeps the lab's clock."""
 
 import asyncio
 import signal
@@ -11,9 +11,12 @@ from procrastinate.exceptions import ConnectorException
 from kit.errors import Unavailable
 from lab.jobs import make_jobs, take_up_lost
 from lab.schedule import start_schedule
+from lab.units import QUEUE
 from lab.wiring import Lab
 
 LOOK_FOR_LOST_EVERY_S = 10
+LOOK_FOR_JOBS_EVERY_S = 1
+"""Besides being notified: a notice that comes while the queue is read would be missed."""
 STOPS_WITHIN_S = 1
 """A job that is not done by then goes on with the next worker, behind what it has committed."""
 
@@ -37,14 +40,8 @@ async def work(lab: Lab, told: asyncio.Event) -> None:
     async with jobs.open_async():
         scheduler = start_schedule(lab, jobs)
         running = [
-            asyncio.create_task(
-                jobs.run_worker_async(
-                    concurrency=1,
-                    name="genoma",
-                    shutdown_graceful_timeout=STOPS_WITHIN_S,
-                    install_signal_handlers=False,
-                )
-            ),
+            asyncio.create_task(_run(jobs, "default", 1)),
+            asyncio.create_task(_run(jobs, QUEUE, lab.settings.concurrency)),
             asyncio.create_task(_watch_lost(lab, jobs)),
             asyncio.create_task(told.wait()),
         ]
@@ -57,6 +54,19 @@ async def work(lab: Lab, told: asyncio.Event) -> None:
     for each in ended:
         if isinstance(each, Exception):  # none of them ends by itself but by an error
             raise each
+
+
+async def _run(jobs: App, queue: str, concurrency: int) -> None:
+    """Run the jobs of one queue; of units nothing is kept but their results."""
+    await jobs.run_worker_async(
+        queues=[queue],
+        concurrency=concurrency,
+        name=f"genoma {queue}",
+        fetch_job_polling_interval=LOOK_FOR_JOBS_EVERY_S,
+        delete_jobs="always" if queue == QUEUE else "never",
+        shutdown_graceful_timeout=STOPS_WITHIN_S,
+        install_signal_handlers=False,
+    )
 
 
 async def _watch_lost(lab: Lab, jobs: App) -> None:

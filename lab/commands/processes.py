@@ -1,4 +1,4 @@
-"""`genoma run`, `web`, `worker`, `db`: the processes of the lab and its database."""
+"""`genoma run`, `web`, `work`, `db`: the processes of the lab and its database."""
 
 import typer
 
@@ -10,7 +10,7 @@ db = typer.Typer(help="The database.", no_args_is_help=True)
 def add_to(app: typer.Typer) -> None:
     app.command("run")(run_lab)
     app.command("web")(run_web)
-    app.command("worker")(run_worker)
+    app.command("work")(run_work)
     app.add_typer(db, name="db")
 
 
@@ -33,8 +33,8 @@ def run_web() -> None:
     run(work())
 
 
-def run_worker() -> None:
-    """Start one worker process: it runs cycles and keeps the nightly schedule."""
+def run_work() -> None:
+    """Work for the lab, on any number of machines: run cycles, share them, keep the nights."""
     from kit.log import configure_logging
     from kit.settings import load_settings
     from lab.supervise import die_with_parent

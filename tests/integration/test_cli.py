@@ -14,7 +14,7 @@ from tests.support.command_line import CommandLine
 from tests.support.lab_process import ROOT
 
 COMMANDS = (
-    "run", "web", "worker", "ingest", "import", "ask", "cycle", "genome", "rollback", "key",
+    "run", "web", "work", "ingest", "import", "ask", "cycle", "genome", "rollback", "key",
     "admin", "db",
 )  # fmt: skip
 DRINKS = ("tea", "coffee", "cocoa", "juice", "milk", "water")

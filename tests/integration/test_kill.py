@@ -1,6 +1,5 @@
 """A cycle killed with SIGKILL goes on where it was: no committed call is ever made again."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import pytest
 from kit.embedded_postgres import EmbeddedPostgres
 from tests.support.lab_process import ROOT, clean_environment
 from tests.support.openai_server import model_process, read_log
+from tests.support.small_corpus import write_small_corpus
 
 CONCURRENCY = 4
 CYCLE = ("cycle", "run", "--layer", "postprocess", "--domain", "small", "--budget", "36",
@@ -56,25 +56,7 @@ class Lab:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus of six documents with eighteen questions, in BEIR layout."""
-    folder = tmp_path_factory.mktemp("small")
-    subjects = ("tea", "coffee", "cocoa", "juice", "milk", "water")
-    documents = [
-        {"_id": s, "title": s, "text": f"{s} is served at {40 + i} degrees. A cup holds {i} ounces."
-                                       f" The price of {s} is {i + 2} coins."}
-        for i, s in enumerate(subjects)
-    ]  # fmt: skip
-    asked = ("How hot is {}?", "How much {} fits into a cup?", "What does {} cost?")
-    queries = [
-        {"_id": f"{s}-{n}", "text": text.replace("{}", s), "metadata": {"lang": "en"}}
-        for s in subjects
-        for n, text in enumerate(asked)
-    ]
-    write_lines(folder / "corpus.jsonl", map(json.dumps, documents))
-    write_lines(folder / "queries.jsonl", map(json.dumps, queries))
-    (folder / "qrels").mkdir()
-    judged = [f"{query['_id']}\t{str(query['_id'])[:-2]}\t1" for query in queries]
-    write_lines(folder / "qrels" / "test.tsv", ["query-id\tcorpus-id\tscore", *judged])
-    return folder
+    return write_small_corpus(tmp_path_factory.mktemp("small") / "corpus")
 
 
 @pytest.fixture
@@ -140,7 +122,3 @@ def wait_for_calls(log: Path, count: int) -> None:
     while not log.exists() or len(log.read_text().splitlines()) < count:
         assert time.monotonic() < deadline, "the cycle makes no calls"
         time.sleep(0.01)
-
-
-def write_lines(path: Path, lines: "Iterator[str] | list[str]") -> None:
-    path.write_text("".join(f"{line}\n" for line in lines))

@@ -59,7 +59,7 @@ def wait_for(what: Callable[[], Any]) -> Any:
 
 
 def workers(lab: RunningLab) -> list[psutil.Process]:
-    return [p for p in psutil.Process(lab.process.pid).children() if "worker" in p.cmdline()]
+    return [p for p in psutil.Process(lab.process.pid).children() if "work" in p.cmdline()]
 
 
 def database_processes(home: Path) -> list[psutil.Process]:
