@@ -44,11 +44,11 @@ def obf_bounds(looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
     low, high = 0.5, 8.0
     while high - low > 1e-9:  # the probability falls as the bound grows: halve the bracket
         middle = (low + high) / 2
-        low, high = (middle, high) if _crossing(middle, times) > alpha else (low, middle)
+        low, high = (middle, high) if find_crossing(middle, times) > alpha else (low, middle)
     return tuple(float(high / np.sqrt(t)) for t in times)
 
 
-def _crossing(bound: float, times: NDArray[np.float64]) -> float:
+def find_crossing(bound: float, times: NDArray[np.float64]) -> float:
     """Probability that B(t) >= bound at any of `times`."""
     grid = np.linspace(-8.0, bound, 801)
     width = grid[1] - grid[0]
