@@ -101,13 +101,45 @@ async def load_rates(tx: AsyncSession, layer: Layer, called: Called) -> dict[str
     return {unit: total / answers for unit, total in sums.items() if total}
 
 
+@dataclass(frozen=True)
+class Spending:
+    """What a cycle has spent of a unit, written for people."""
+
+    noun: str
+    spent: str
+    limit: str | None
+    """None where nothing limits it."""
+
+
+def spending(cycle: Cycle) -> tuple[Spending, ...]:
+    """Say what a cycle has spent besides judged answers; time is told only where it is limited."""
+    spent = {
+        "calls": cycle.spent_calls,
+        "tokens": cycle.spent_tokens,
+        "micros": cycle.spent_micros,
+        "seconds": cycle.ran_s if "seconds" in cycle.limits else 0,
+    }
+    return tuple(
+        Spending(
+            noun=UNITS[unit],
+            spent=_number(unit, amount),
+            limit=_number(unit, cycle.limits[unit]) if unit in cycle.limits else None,
+        )
+        for unit, amount in spent.items()
+        if amount or unit in cycle.limits
+    )
+
+
 def say(unit: str, amount: float) -> str:
     """Write an amount of a unit as people read it: `1,200 tokens`, `0.35 of money`."""
+    nouns = UNITS | {"micros": "of money", "seconds": "seconds"}
+    return f"{_number(unit, amount)} {nouns[unit]}"
+
+
+def _number(unit: str, amount: float) -> str:
     if unit == "micros":
-        return f"{amount / MICROS:,.4f}".rstrip("0").rstrip(".") + " of money"
-    number = f"{amount:,.0f}" if amount >= 10 or amount == int(amount) else f"{amount:.2g}"
-    noun = "seconds" if unit == "seconds" else UNITS[unit]
-    return f"{number} {noun}"
+        return f"{amount / MICROS:,.4f}".rstrip("0").rstrip(".")
+    return f"{amount:,.0f}" if amount >= 10 or amount == int(amount) else f"{amount:.2g}"
 
 
 def _check(unit: str, limit: int, rate: float | None, least: int) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from admin_ui.reading.paging import Cursor, Page, cut, page_after
+from evolution.limits import Spending, spending
 from evolution.shapes import CandidateProgress, CyclePlan, CycleProgress, CycleResult
 from kit.errors import NotFound
 from models.diff import GeneChange, changed_genes
@@ -67,10 +68,16 @@ class CycleView:
         return tuple(r for r in self.runners if r.progress.state != "incumbent")
 
     @property
+    def spending(self) -> tuple[Spending, ...]:
+        """What it has spent besides judged answers."""
+        return spending(self.row)
+
+    @property
     def seen(self) -> str:
         """Names this state: it changes whenever the page would."""
         row = self.row
-        state = [row.status, row.wish, row.spent, row.reserved, row.progress, row.result, row.error]
+        spent = [row.spent, row.reserved, row.spent_calls]
+        state = [row.status, row.wish, *spent, row.progress, row.result, row.error]
         text = json.dumps([*state, str(self.approval_id), self.verdict], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

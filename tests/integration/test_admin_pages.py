@@ -275,3 +275,20 @@ async def test_a_cycle_is_paused_resumed_and_cancelled_on_its_page(db: Database)
     async with db.transaction() as tx:
         done = list(await tx.scalars(select(AuditLog.action).order_by(AuditLog.created_at)))
     assert done[-3:] == ["pause cycle", "resume cycle", "cancel cycle"]
+
+
+async def test_a_cycles_page_shows_what_it_has_spent_of_each_limit(db: Database) -> None:
+    world = await make_world(db)
+    cycle_id = await add_cycle(
+        world,
+        limits={"tokens": 1_000_000, "micros": 2_500_000},
+        spent_calls=812,
+        spent_tokens=345_120,
+        spent_micros=350_000,
+    )
+    async with signed_in(world) as browser:
+        page = (await browser.get(f"/admin/cycles/{cycle_id}")).text
+    assert "<dt>Model calls</dt><dd>812</dd>" in page
+    assert "<dt>Tokens</dt><dd>345,120<small> of 1,000,000</small></dd>" in page
+    assert "<dt>Money</dt><dd>0.35<small> of 2.5</small></dd>" in page
+    assert "Wall time" not in page
