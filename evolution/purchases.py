@@ -20,7 +20,7 @@ from evolution.paid import hash_key, paying_for
 from evolution.parts import CycleParts
 from judge.port import Exam
 from judge.verdict import Judgement, Unscored, Verdict
-from kit.errors import ProviderError, ProviderRefused
+from kit.errors import ProviderBusy, ProviderError, ProviderRefused
 from models.contract import Answer, Chunk, Reference
 from models.genome import GenomeSet
 from models.tables import LAB_TENANT, LedgerEntry, PaidAnswer, PaidVerdict, Question
@@ -102,8 +102,8 @@ class Purchases:
         try:
             with paying_for(PaidScope(self._parts.tenant, self._cycle_id, key, "judge")):
                 judgement = await self._parts.judge.judge(exam)
-        except ProviderRefused:
-            raise
+        except (ProviderRefused, ProviderBusy):
+            raise  # a busy endpoint was waited for already: its gate has lost patience
         except ProviderError as error:
             self._outage.note_failure(exam.question, error)
             return Unscored(reason=f"judge out of reach: {error}", judge=self._parts.judge.version)

@@ -1,8 +1,9 @@
 """What goes wrong at model endpoints; the model's name chooses it.
 
 Besides the names in `BEHAVIOURS`: `hang`, `truncated` (half of the reply, `length`), `slow-250`
-(milliseconds), `busy-2` and `broken-2` (that many times, then well), `picky` (refuses
-`max_tokens` and `temperature`, as newer models do). Any other name answers well.
+(milliseconds), `busy-2` and `broken-2` (that many times, then well), `busy-2-700` (which asks to
+wait for 700 ms), `picky` (refuses `max_tokens` and `temperature`, as newer models do). Any other
+name answers well.
 """
 
 import asyncio
@@ -56,8 +57,9 @@ async def fault_of(request: Request, body: dict[str, Any], times: int) -> Respon
         pass
     if match := re.fullmatch(r"slow-(\d+)", model):
         await asyncio.sleep(int(match[1]) / 1000)
-    if (match := re.fullmatch(r"(busy|broken)-(\d+)", model)) and times <= int(match[2]):
-        busy = _error(429, "Slow down", {"Retry-After-Ms": "20"})
+    match = re.fullmatch(r"(busy|broken)-(\d+)(?:-(\d+))?", model)
+    if match and times <= int(match[2]):
+        busy = _error(429, "Slow down", {"Retry-After-Ms": match[3] or "20"})
         return busy if match[1] == "busy" else _error(500, "Internal error")
     if model == "echoes-key":
         return _error(403, f"No rights for {request.headers['authorization']}")
