@@ -45,7 +45,7 @@ async def promote_best(
     `pending_approval`, bound to all that the proof holds for.
     """
     alphas = await _open(evaluator, plan, domain, finalists)
-    tests = [Test(f, plan.looks, alphas[f.contender.genome_id]) for f in finalists]
+    tests = [ProofRun(f, plan.looks, alphas[f.contender.genome_id]) for f in finalists]
     for start, end in pairwise((0, *plan.looks)):
         running = [test for test in tests if test.is_running]
         if not running:
@@ -61,7 +61,7 @@ async def promote_best(
 
 
 @dataclass
-class Test:
+class ProofRun:
     """The running test of one finalist."""
 
     finalist: Finalist
@@ -93,7 +93,7 @@ async def _open(
         return await open_proofs(tx, evaluator.cycle_id, domain, plan.layer, openings)
 
 
-async def _close(evaluator: Evaluator, domain: str, incumbent: Contender, test: Test) -> Proof:
+async def _close(evaluator: Evaluator, domain: str, incumbent: Contender, test: ProofRun) -> Proof:
     proof, contender = test.conclude(), test.finalist.contender
     async with evaluator.parts.db.transaction(evaluator.parts.tenant) as tx:
         if proof.is_proven:
