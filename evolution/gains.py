@@ -9,24 +9,31 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from models.genome import Layer
 
 # Repeated judgings of one question are averaged first: the unit is the question. Numbers of a
-# proof that has not ended are not read.
+# proof that has not ended are not read. A window pairs in one pass, where a join of two such
+# sums is planned as nested loops.
 _GAINS = text("""
-    with score as (
-        select r.genome_id, r.cycle_id, r.phase, r.question_id, c.created_at as started,
-               (c.plan ->> 'incumbent_id')::uuid as incumbent_id,
+    with night as materialized (
+        select id as cycle_id, created_at as started, result is not null as ended,
+               (plan ->> 'incumbent_id')::uuid as incumbent_id
+        from cycle where domain = :domain and layer = :layer
+    ), score as (
+        select r.genome_id, cycle_id, r.phase, r.question_id, started, incumbent_id,
                avg(r.judge_score + r.bonus) as score
-        from evolution_eval_result r join cycle c on c.id = r.cycle_id
-        where c.domain = :domain and c.layer = :layer and r.judge_score is not null
-          and (r.phase = 'search' or (r.phase = 'confirm' and c.result is not null))
-        group by r.genome_id, r.cycle_id, r.phase, r.question_id, c.created_at, c.plan
+        from evolution_eval_result r join night using (cycle_id)
+        where r.judge_score is not null
+          and (r.phase = 'search' or (r.phase = 'confirm' and ended))
+        group by r.genome_id, cycle_id, r.phase, r.question_id, started, incumbent_id
+    ), paired as (
+        select *, score - max(score) filter (where genome_id = incumbent_id)
+                          over (partition by cycle_id, phase, question_id) as gain
+        from score
     )
-    select mine.genome_id, mine.phase, avg(mine.score - theirs.score) as mean,
-           stddev_samp(mine.score - theirs.score) / sqrt(count(*)) as error, count(*) as pairs
-    from score mine
-    join score theirs using (cycle_id, phase, question_id)
-    where theirs.genome_id = mine.incumbent_id and mine.genome_id <> mine.incumbent_id
-    group by mine.genome_id, mine.cycle_id, mine.phase, mine.started
-    order by mine.phase = 'confirm', mine.started, mine.cycle_id
+    select genome_id, phase, avg(gain) as mean, count(*) as pairs,
+           stddev_samp(gain) / sqrt(count(*)) as error
+    from paired
+    where gain is not null and genome_id <> incumbent_id
+    group by genome_id, cycle_id, phase, started
+    order by phase = 'confirm', started, cycle_id
 """)
 
 
