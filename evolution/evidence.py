@@ -27,6 +27,9 @@ WORST_SHOWN = 6
 DIALOGUES_SHOWN = 6
 TRIED_SHOWN = 20
 GENES_SHOWN = 24
+ANSWER_SHOWN = 1_000
+REASON_SHOWN = 300
+"""Characters: six weak answers with four reasons each have to fit before a small model."""
 REFUSED_SHOWN = 20
 ALIKE = 0.6
 """Share of common terms from which a live question counts as a near-duplicate."""
@@ -192,10 +195,13 @@ def _failure(row: EvolutionEvalResult) -> Failure:
     weakest = sorted(row.criteria.items(), key=lambda item: (item[1]["score"], item[0]))
     return Failure(
         question=row.query,
-        answer=row.response,
+        answer=row.response[:ANSWER_SHOWN],
         score=row.judge_score or 0.0,
-        criteria={k: Said(score=v["score"], reason=v["reason"]) for k, v in weakest},
-        reasoning="" if row.criteria else row.judge_reasoning,
+        criteria={
+            name: Said(score=said["score"], reason=said["reason"][:REASON_SHOWN])
+            for name, said in weakest
+        },
+        reasoning="" if row.criteria else row.judge_reasoning[:REASON_SHOWN],
     )
 
 

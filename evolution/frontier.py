@@ -13,6 +13,9 @@ Scores = Mapping[GenomeKey, Mapping[Hashable, float]]
 MIN_RESIDUALS = 10
 """Fewer scores than this beyond what the means explain, and the noise cannot be told."""
 
+ROUNDS = 50
+"""Of fitting genomes and questions in turn."""
+
 USUAL_NOISE = 1.0
 """Standard deviation of one judged score, in points of 10, where it cannot be told."""
 
@@ -67,21 +70,21 @@ def draw_parent(
 def estimate_noise(scores: Scores[GenomeKey]) -> float:
     """Estimate the standard deviation of one score around genome and question means.
 
-    Residuals of an additive two-way layout with missing cells, fitted by least squares.
+    Residuals of an additive two-way layout with missing cells; its least squares are found by
+    fitting genomes and questions in turn (Gauss-Seidel), in memory that grows with the scores.
     """
     cells = [(g, q, s) for g, asked in scores.items() for q, s in asked.items()]
-    genomes = {g: i for i, g in enumerate(dict.fromkeys(g for g, _, _ in cells))}
-    questions = {q: i for i, q in enumerate(dict.fromkeys(q for _, q, _ in cells))}
-    free = len(cells) - len(genomes) - len(questions) + 1
+    names = {g: i for i, g in enumerate(dict.fromkeys(g for g, _, _ in cells))}
+    asked = {q: i for i, q in enumerate(dict.fromkeys(q for _, q, _ in cells))}
+    free = len(cells) - len(names) - len(asked) + 1
     if free < MIN_RESIDUALS:
         return USUAL_NOISE
-    design = np.zeros((len(cells), len(genomes) + len(questions)))
-    for row, (genome, question, _) in enumerate(cells):
-        design[row, genomes[genome]] = 1.0
-        design[row, len(genomes) + questions[question]] = 1.0
-    values = np.array([score for _, _, score in cells])
-    fitted = design @ np.linalg.lstsq(design, values, rcond=None)[0]
-    return float(np.sqrt(np.sum((values - fitted) ** 2) / free))
+    left = np.array([score for _, _, score in cells])
+    sides = [np.array([names[g] for g, _, _ in cells]), np.array([asked[q] for _, q, _ in cells])]
+    for _ in range(ROUNDS):
+        for side in sides:
+            left -= (np.bincount(side, left) / np.bincount(side))[side]
+    return float(np.sqrt(np.sum(left**2) / free))
 
 
 def _by_question(scores: Scores[GenomeKey]) -> list[dict[GenomeKey, float]]:
