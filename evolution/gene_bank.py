@@ -90,6 +90,8 @@ async def bank_genes(
 
     Doing it again changes nothing: of two numbers of trials the larger one stays, and a worth
     that was measured once is kept where this time it was not. Who brought a gene first stays.
+    A cycle banks in the transaction that ends it: its mutator reads the bank until then, and
+    a resumed cycle must read the same.
     """
     rows = {gene.key: _row(gene, domain, layer, cycle_id) for gene in genes}
     if not rows:

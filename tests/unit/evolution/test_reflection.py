@@ -6,18 +6,26 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evolution.components import components_of
 from evolution.copying import CopyGuard
 from evolution.evidence import Evidence, Failure
-from evolution.proposals import Mode, proposal_schema, propose
+from evolution.proposals import Mode, proposal_schema, propose, read_proposal
 from evolution.reflection import UNUSABLE_IN_A_ROW, Reflection, Written
 from evolution.refused import Refused
 from kit.chat import ChatReply
-from kit.errors import BadInput, ProviderBusy, ProviderError, ProviderUnreachable
+from kit.errors import (
+    BadInput,
+    ProviderBusy,
+    ProviderError,
+    ProviderUnreachable,
+    UnreadableReply,
+)
 from kit.fakes import Script, ScriptedChat
 from models.defaults import DEFAULT_GENOMES
-from models.genome import PostprocessGenome, content_hash, dump_genome
+from models.genome import PostprocessGenome, content_hash, dump_genome, parse_genome
 
 OLD = DEFAULT_GENOMES["postprocess"]
 assert isinstance(OLD, PostprocessGenome)
@@ -97,6 +105,21 @@ async def test_a_code_fence_around_valid_json_is_taken_off(fence: str) -> None:
         OLD.model_copy(update={"chunk_count": 6}), "reflect_all", "more of it"
     )
     assert talk.refused == []
+
+
+@given(
+    st.integers(0, len(said())), st.integers(0, 40),
+    st.text(alphabet='{}[]",:\\0123e.-truefalsn \0\ud800я<`', max_size=12),
+)  # fmt: skip
+def test_a_reply_that_was_damaged_anywhere_is_a_valid_variant_or_refused(
+    start: int, length: int, text: str
+) -> None:
+    damaged = said(chunk_count=6)[:start] + text + said(chunk_count=6)[start + length :]
+    try:
+        genome, _ = read_proposal(ChatReply(damaged, "stop", "m"), OLD)
+    except (BadInput, UnreadableReply):
+        return
+    assert parse_genome(dump_genome(genome)) == genome != OLD
 
 
 async def test_a_slot_that_stands_twice_is_accepted() -> None:
