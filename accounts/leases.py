@@ -87,7 +87,8 @@ class Leases:
     def _may_hand_over(self) -> bool:
         door = self._door
         is_open = door.closed_s <= 0 and monotonic() >= self._shut_until
-        return is_open and door.in_use <= self._most and bool(self._idle)
+        goes_alone = not door.reason or not self._busy
+        return is_open and goes_alone and door.in_use <= self._most and bool(self._idle)
 
     def _hand_over(self) -> UUID | None:
         if monotonic() - self._looked_at > LOOK_EVERY_S or not self._may_hand_over:

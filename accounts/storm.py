@@ -24,10 +24,11 @@ class Patience:
 
 @dataclass(frozen=True)
 class Entry:
-    """When a call came, and how often the endpoint had refused by then."""
+    """When a call came, and what the storm had been by then."""
 
     at: float
     refusals: int
+    given_up: int
 
 
 class Storm:
@@ -38,9 +39,11 @@ class Storm:
         self._refusals = 0
         self._refused_at = float("-inf")
         self._began: float | None = None
+        self._given_up = 0
+        self._words = ""
 
     def enter(self) -> Entry:
-        return Entry(monotonic(), self._refusals)
+        return Entry(monotonic(), self._refusals, self._given_up)
 
     def refuse(self, started: float, busy: ProviderBusy) -> float:
         """Count the refusal of a call that began at `started`; give the seconds to stay away.
@@ -61,7 +64,16 @@ class Storm:
         return is_over
 
     def check(self, entry: Entry, door: Door) -> None:
-        """Raise ProviderBusy, with the endpoint's own words, where a call has waited enough."""
+        """Raise ProviderBusy, with the endpoint's own words, where a call has waited enough.
+
+        Where one call gives up, all that wait with it do: they would only prolong the storm.
+        """
+        if self._given_up == entry.given_up:
+            self._judge(entry, door)
+        if self._given_up != entry.given_up:
+            raise ProviderBusy(self._words, door.closed_s)
+
+    def _judge(self, entry: Entry, door: Door) -> None:
         now = monotonic()
         if not door.reason:
             self._began = None
@@ -70,12 +82,13 @@ class Storm:
         waits = door.closed_s + now - max(entry.at, self._began)
         refusals = self._refusals - entry.refusals
         if refusals >= self._patience.refusals:
-            self._give_up(door, f"{refusals} times in a row")
-        if waits > self._patience.seconds:
-            self._give_up(door, f"and is not to be called for {door.closed_s:.0f} s more")
+            self._give_up(f"{door.reason} ({refusals} times in a row)")
+        elif waits > self._patience.seconds:
+            self._give_up(f"{door.reason} (not to be called for {door.closed_s:.0f} s more)")
 
-    def _give_up(self, door: Door, how: str) -> None:
-        raise ProviderBusy(f"{door.reason} ({how}): the lab stops asking", door.closed_s)
+    def _give_up(self, cause: str) -> None:
+        self._given_up += 1
+        self._words = f"{cause}: the lab stops asking"
 
     def _growing(self) -> float:
         wait = self._patience.first_wait_s * 2.0 ** (self._refusals - 1)

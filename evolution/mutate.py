@@ -12,7 +12,7 @@ from evolution.operators import mutate
 from evolution.proposals import propose
 from evolution.shapes import Refusal
 from kit.chat import ChatModel
-from kit.errors import BadInput, ProviderError, UnreadableReply
+from kit.errors import BadInput, ProviderBusy, ProviderError, UnreadableReply
 from models.genome import Genome, content_hash
 
 PayFor = Callable[[int], AbstractContextManager[None]]
@@ -70,6 +70,9 @@ async def _written(
                 genome, notes = await propose(model, incumbent, evidence, number)
             _refuse_known(genome, seen, mutations)
             mutations.append(Mutation(genome, "llm", notes))
+        except ProviderBusy as error:
+            cause = f"the mutator is unavailable: {error}"
+            raise ProviderBusy(cause, error.retry_after_s) from error
         except (BadInput, UnreadableReply, ProviderError) as error:
             refused.append(Refusal(operator="llm", reason=str(error)))
             if isinstance(error, ProviderError):
