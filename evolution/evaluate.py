@@ -102,21 +102,23 @@ class Evaluator:
         self, contender: Contender, questions: Sequence[Question], phase: Phase
     ) -> list[Scored]:
         """Do one unit: answer, judge and store, one question after another."""
-        async with self.parts.db.transaction(self.parts.tenant) as tx:
-            ids = [q.id for q in questions]
-            known = await load_known(tx, self.cycle_id, contender.genome_id, phase, ids)
-        return [
-            known[q.id] if q.id in known else await self._eval_one(contender, q, phase)
-            for q in questions
-        ]
+        return [await self._eval_one(contender, q, phase) for q in questions]
+
+    async def help(self, contender: Contender, questions: Sequence[Question], phase: Phase) -> None:
+        """Do a unit for the process that runs the cycle, unless its results are there by now."""
+        known = await self._load_known(contender, phase, [q.id for q in questions])
+        if len(known) < len(questions):
+            await self.eval_unit(contender, questions, phase)
 
     async def _do(self, trial: Trial, phase: Phase) -> None:
         for scored in await self.eval_unit(*trial, phase):
             await self.on_scored(scored)
 
-    async def _load_known(self, contender: Contender, phase: Phase) -> dict[UUID, Scored]:
+    async def _load_known(
+        self, contender: Contender, phase: Phase, questions: Sequence[UUID] | None = None
+    ) -> dict[UUID, Scored]:
         async with self.parts.db.transaction(self.parts.tenant) as tx:
-            return await load_known(tx, self.cycle_id, contender.genome_id, phase)
+            return await load_known(tx, self.cycle_id, contender.genome_id, phase, questions)
 
     async def run_all(self, work: Iterable[Awaitable[T]]) -> list[T]:
         """Run parts of a unit side by side; the first error stops what has not begun."""

@@ -21,6 +21,9 @@ LEASE_S = 30
 
 BEAT_EVERY_S = 5
 
+_FENCE = text("select fence from cycle where id = :id for key share")
+_FORGET_TENANT = text("select set_config('genoma.tenant', '', true)")
+
 
 class LeasedDatabase(Database):
     """The database as one holder of a cycle sees it: every transaction checks the fence first.
@@ -72,9 +75,7 @@ class LeasedDatabase(Database):
         self._fences = {new}
 
     async def _check(self, tx: AsyncSession) -> None:
-        fence = select(Cycle.fence).filter_by(id=self._cycle_id)
-        locked = fence.with_for_update(read=True, key_share=True)
-        if await tx.scalar(locked) not in self._fences:
+        if await tx.scalar(_FENCE, {"id": self._cycle_id}) not in self._fences:
             raise Conflict("another process has taken this cycle over")
 
 
@@ -180,4 +181,4 @@ async def _end_session(session: AsyncConnection, name: str) -> None:
 
 async def _forget_tenant(session: AsyncSession) -> None:
     """Hide all rows of tenants again: to read one of their tables raises."""
-    await session.execute(text("select set_config('genoma.tenant', '', true)"))
+    await session.execute(_FORGET_TENANT)

@@ -189,7 +189,7 @@ class Helper:
         )
         if all(each in by_id for each in unit.question_ids):  # else its holder will say so
             questions = [by_id[each] for each in unit.question_ids]
-            await self._evaluator.eval_unit(contender, questions, unit.phase)
+            await self._evaluator.help(contender, questions, unit.phase)
 
 
 async def make_helper(lab: Lab, db: LeasedDatabase, tenant: UUID, cycle_id: UUID) -> Helper:

@@ -41,7 +41,7 @@ async def process(urls: DatabaseUrls, home: Path, server: ModelServer) -> AsyncI
     settings = Settings(
         home=home,
         database_url=SecretStr(urls.service),
-        openai_base_url=server.url,
+        OPENAI_BASE_URL=server.url,
         rag_postprocess_model="slow-20",
         judge_model="slow-20",
         embedding_model="ok",
