@@ -9,7 +9,9 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from accounts.endpoints import load_closed
 from evolution.hands import Desks
 from evolution.shapes import CandidateProgress, CycleProgress, CycleResult
 from evolution.store import load_cycle
@@ -47,7 +49,7 @@ async def _run_and_show(lab: Lab, tenant: UUID, cycle_id: UUID) -> None:
                 while not running.done():
                     await asyncio.wait({running}, timeout=LOOK_EVERY_S)
                     with suppress(Unavailable):  # for a while, perhaps
-                        live.update(_picture(await _load(lab, tenant, cycle_id)))
+                        live.update(await _load_picture(lab, tenant, cycle_id))
         finally:
             running.cancel()
             await asyncio.wait({running})
@@ -107,16 +109,28 @@ def _place(c: CandidateProgress) -> tuple[int, int, float]:
     return first, -c.answered, -(c.delta or 0.0)
 
 
-def _picture(cycle: Cycle) -> RenderableType:
+async def _load_picture(lab: Lab, tenant: UUID, cycle_id: UUID) -> RenderableType:
+    async with lab.db.transaction(tenant) as tx:
+        cycle = await load_cycle(tx, cycle_id)
+        waits = await load_waits(tx)
     progress = CycleProgress.model_validate(cycle.progress)
+    return Group(*_head(cycle, progress), *waits, progress_table(progress))
+
+
+async def load_waits(tx: AsyncSession) -> list[Text]:
+    """One line for each model endpoint that the lab stays away from, and why."""
+    closed = await load_closed(tx)
+    return [Text(f"waiting {e.seconds:.0f} s more: {e.reason}", style="yellow") for e in closed]
+
+
+def _head(cycle: Cycle, progress: CycleProgress) -> tuple[RenderableType, RenderableType]:
     head = Text.assemble(
         (f"{cycle.layer} ", "bold"),
         f"in {cycle.domain}: {progress.phase}, {cycle.spent} of {cycle.budget} judged answers",
         (f", {progress.unscored} unscored" if progress.unscored else "", "yellow"),
         (f", {progress.failed} failed" if progress.failed else "", "red"),
     )
-    bar = ProgressBar(total=max(1, cycle.budget), completed=cycle.spent, width=60)
-    return Group(head, bar, progress_table(progress))
+    return head, ProgressBar(total=max(1, cycle.budget), completed=cycle.spent, width=60)
 
 
 async def _load(lab: Lab, tenant: UUID, cycle_id: UUID) -> Cycle:

@@ -153,11 +153,14 @@ async def _show(prefix: str) -> None:
     from evolution.shapes import CycleProgress
     from evolution.store import find_cycle
     from lab.commands.opening import opened
-    from lab.watching import print_result, progress_table
+    from lab.watching import load_waits, print_result, progress_table
     from models.tables import DEFAULT_TENANT
 
     async with opened() as lab, lab.db.transaction(DEFAULT_TENANT) as tx:
         cycle = await find_cycle(tx, prefix)
+        waits = await load_waits(tx) if cycle.status == "running" else []
     out.print(f"Cycle {cycle.id}: {cycle.layer}, domain {cycle.domain}, {cycle.status}")
+    for line in waits:
+        out.print(line)
     out.print(progress_table(CycleProgress.model_validate(cycle.progress)))
     print_result(cycle)
