@@ -85,9 +85,14 @@ async def propose(
 
 
 def part_for(parent: Genome, number: int, inert: frozenset[str]) -> str:
-    """Choose the component that variant `number` edits: round robin."""
+    """Choose the component that variant `number` edits: round robin.
+
+    Of an even number of parts each round begins one further on, so that who asks for every
+    other number alone comes to all of them too.
+    """
     parts = components_of(parent, inert) or components_of(parent, frozenset())
-    return parts[(number - 1) % len(parts)]
+    rounds, place = divmod(number - 1, len(parts))
+    return parts[(place + rounds * (len(parts) % 2 == 0)) % len(parts)]
 
 
 def read_proposal(

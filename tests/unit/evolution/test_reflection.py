@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evolution.components import components_of
 from evolution.copying import CopyGuard
 from evolution.evidence import Evidence, Failure
-from evolution.proposals import Mode, proposal_schema, propose, read_proposal
+from evolution.proposals import Mode, part_for, proposal_schema, propose, read_proposal
 from evolution.reflection import UNUSABLE_IN_A_ROW, Reflection, Written
 from evolution.refused import Refused
 from kit.chat import ChatReply
@@ -25,7 +25,7 @@ from kit.errors import (
 )
 from kit.fakes import Script, ScriptedChat
 from models.defaults import DEFAULT_GENOMES
-from models.genome import PostprocessGenome, content_hash, dump_genome, parse_genome
+from models.genome import Layer, PostprocessGenome, content_hash, dump_genome, parse_genome
 
 OLD = DEFAULT_GENOMES["postprocess"]
 assert isinstance(OLD, PostprocessGenome)
@@ -201,6 +201,14 @@ async def test_inert_components_are_not_asked_for() -> None:
     for number in range(1, 4):
         genome, _ = await propose(model, OLD, NOTHING_SEEN, number, "component", inert)
         assert genome == OLD.model_copy(update={"chunk_count": 6})
+
+
+@pytest.mark.parametrize("layer", ["postprocess", "routing", "cache_policy"])
+def test_who_asks_for_every_other_number_comes_to_all_components_too(layer: Layer) -> None:
+    genome = DEFAULT_GENOMES[layer]
+    parts = set(components_of(genome, frozenset()))
+    every = [part_for(genome, number, frozenset()) for number in range(1, 25)]
+    assert set(every[: len(parts)]) == set(every[1::2]) == set(every[::2]) == parts
 
 
 def test_the_components_of_a_routing_genome_are_its_prompts_and_its_typed_genes() -> None:
