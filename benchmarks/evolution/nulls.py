@@ -24,6 +24,7 @@ NULLS: list[Row] = [
     ("better: gain 0, SD 1.26", Truth(), "better", 0.05, 120),
     ("better: gain 0, SD 1.26", Truth(), "better", FIRST, 120),
     ("better: gain 0, SD 2, 3 % outliers", Truth(sd=2.0, outliers=0.03), "better", 0.05, 150),
+    ("better: 2 % fail by 5, SD 0.3", Truth(sd=0.3, rare_failure=0.02), "better", FIRST, 120),
     ("better: gain +1, cost +10 %", Truth(gain=1.0, cost_growth=0.10), "better", 0.05, 120),
     ("better: gain 0 and cost +10 %", Truth(cost_growth=0.10), "better", 0.05, 120),
     ("cheaper: loss 0.3, cost -40 %", Truth(gain=-0.3, cost_growth=-0.4), "cheaper", 0.05, 120),

@@ -20,6 +20,8 @@ class Truth:
     """Of the paired differences of scores, in points of 10."""
     outliers: float = 0.0
     """Share of judgements on either side that miss by 4 points, up or down."""
+    rare_failure: float = 0.0
+    """Share of questions on which the candidate loses 5 points; `gain` stays the mean of all."""
     cost_growth: float | None = None
     """None: nothing costs anything."""
     cost_sd: float = 0.2
@@ -34,7 +36,8 @@ def draw_pairs(truth: Truth, count: int, rng: np.random.Generator) -> list[Pair]
     noise = rng.normal(0, truth.sd / np.sqrt(2), (2, count))
     missed = rng.random((2, count)) < truth.outliers
     scores = 5 + noise + missed * rng.choice([-4.0, 4.0], (2, count))
-    scores[1] += truth.gain
+    failed = rng.random(count) < truth.rare_failure
+    scores[1] += truth.gain + 5 * truth.rare_failure - 5 * failed
     costs = _draw(truth.cost_growth, truth.cost_sd, 0.0, 1000, count, rng)
     times = _draw(truth.latency_growth, truth.latency_sd, truth.latency_sd, 4000, count, rng)
     sides = zip(scores.T.tolist(), costs.T.round().tolist(), times.T.tolist(), strict=True)

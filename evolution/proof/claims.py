@@ -18,6 +18,10 @@ from models.contract import Frozen
 WORST = (0.0, 10.0)
 """What a missing score is taken for in the worst case: candidate's, incumbent's."""
 
+LEAST_SD = 0.5
+"""Points of 10 that paired differences are taken to spread at least. A genome that gains a little
+on nearly all questions and fails badly on the rest looks certain while none of these was drawn."""
+
 Unit = Literal["micros", "tokens"]
 
 
@@ -45,6 +49,7 @@ class Condition:
     """One a pair that is scored. Shape (n,)."""
     worst: NDArray[np.float64]
     """The same with the worst for the candidate in place of what is missing. Shape (m,)."""
+    least_sd: float = 0.0
 
 
 def list_conditions(pairs: Sequence[Pair], claim: Claim, rule: TradeRule) -> list[Condition]:
@@ -54,7 +59,7 @@ def list_conditions(pairs: Sequence[Pair], claim: Claim, rule: TradeRule) -> lis
     anything they cost the same: nothing is in the way of `better`, and nothing is `cheaper`.
     """
     margin = rule.quality_loss if claim == "cheaper" else 0.0
-    quality = Condition("quality", deltas(pairs) + margin, worst_case(pairs) + margin)
+    quality = Condition("quality", deltas(pairs) + margin, worst_case(pairs) + margin, LEAST_SD)
     if claim == "better" and find_unit(pairs) is None:
         return [quality]
     allowed = 1 - rule.cost_saving if claim == "cheaper" else 1 + rule.cost_growth

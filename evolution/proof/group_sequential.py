@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from evolution.proof.claims import (
+    LEAST_SD,
     Condition,
     TradeRule,
     costs,
@@ -144,14 +145,14 @@ def find_trade(pairs: Sequence[Pair]) -> Trade:
     )
 
 
-def p_value(x: NDArray[np.float64]) -> float:
-    """One-sided paired t-test of mean > 0; without spread the sign alone decides."""
+def p_value(x: NDArray[np.float64], least_sd: float = 0.0) -> float:
+    """One-sided paired t-test of mean > 0; where nothing spreads the sign alone decides."""
     if x.size < 2:
         return 1.0
-    if np.ptp(x) == 0:
+    sd = max(float(x.std(ddof=1)), least_sd) if np.ptp(x) > 0 else least_sd
+    if sd == 0:
         return 0.0 if x[0] > 0 else 1.0
-    t = x.mean() / x.std(ddof=1) * np.sqrt(x.size)
-    return float(stdtr(x.size - 1, -t))
+    return float(stdtr(x.size - 1, -x.mean() / sd * np.sqrt(x.size)))
 
 
 def _level(look: int, looks: tuple[int, ...], alpha: float) -> float:
@@ -161,7 +162,8 @@ def _level(look: int, looks: tuple[int, ...], alpha: float) -> float:
 def _half_width(x: NDArray[np.float64], level: float) -> float:
     if x.size < 2:
         return 10.0
-    return float(-stdtrit(x.size - 1, level) * x.std(ddof=1) / np.sqrt(x.size))
+    sd = max(float(x.std(ddof=1)), LEAST_SD)
+    return float(-stdtrit(x.size - 1, level) * sd / np.sqrt(x.size))
 
 
 def _coverage(pairs: Sequence[Pair]) -> float:
@@ -169,7 +171,8 @@ def _coverage(pairs: Sequence[Pair]) -> float:
 
 
 def _is_shown(condition: Condition, level: float) -> bool:
-    return p_value(condition.values) < level and p_value(condition.worst) < level
+    samples = (condition.values, condition.worst)
+    return all(p_value(x, condition.least_sd) < level for x in samples)
 
 
 def _decide(

@@ -49,6 +49,12 @@ def test_what_is_true_is_shown(claim: Claim, truth: Truth, power: float) -> None
     assert shown >= power
 
 
+def test_rare_failures_that_no_question_drew_do_not_look_certain() -> None:
+    # without the least spread: 19 %; every other null here is at its nominal rate
+    shown, _ = find_shown(Truth(sd=0.3, rare_failure=0.02), alpha=0.0244, runs=RUNS, seed=7)
+    assert shown < 0.13
+
+
 def test_a_null_ends_before_all_its_questions_are_spent() -> None:
     _, used = find_shown(Truth(), runs=RUNS, seed=5)
     assert used < 90
@@ -58,7 +64,7 @@ def test_equal_latency_seldom_holds_up_and_a_third_more_seldom_passes() -> None:
     equal = Truth(gain=1.0, latency_growth=0.0, latency_sd=0.25)
     slower = Truth(gain=1.0, latency_growth=0.3, latency_sd=0.25)
     assert find_shown(equal, runs=150, seed=6)[0] >= 0.95
-    assert find_shown(slower, runs=150, seed=6)[0] <= 0.05
+    assert find_shown(slower, runs=150, seed=6)[0] <= 0.12
 
 
 def test_some_milliseconds_are_no_latency() -> None:
@@ -102,7 +108,7 @@ def test_a_proof_says_the_trade_and_what_stood_in_the_way() -> None:
     proof = conclude(dear, 4, LOOKS, 0.0244)
     assert (proof.decision, proof.obstacle) == ("not_proven", "cost")
     assert sentence_of(proof) == (
-        "Not proven: +1.00 of 10 (interval +0.96 to +1.04) on 120 fresh questions, tokens +30 %; "
+        "Not proven: +1.00 of 10 (interval +0.91 to +1.09) on 120 fresh questions, tokens +30 %; "
         "the cost is not shown to be within what is allowed."
     )
 
@@ -113,7 +119,7 @@ def test_a_cheaper_one_says_by_how_much_how_sure_on_how_many() -> None:
     proof = conclude(pairs, 4, LOOKS, 0.0244, "cheaper")
     assert proof.decision == "cheaper"
     assert sentence_of(proof) == (
-        "Cheaper and not worse by 0.3: 0.00 of 10 (interval −0.04 to +0.04) on 120 fresh questions,"
+        "Cheaper and not worse by 0.3: 0.00 of 10 (interval −0.09 to +0.09) on 120 fresh questions,"
         " cost −30 %, 95th percentile of latency ±0 %; a false alarm at most 2.4 % of the time."
     )
 
