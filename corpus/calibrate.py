@@ -37,9 +37,10 @@ class Calibration:
 async def calibrate(
     db: Database, retriever: Retriever, scope: Scope, report: Progress
 ) -> Calibration | None:
-    """Set the corpus' `abstain_below` from its own questions; give what was found.
+    """Set the corpus' `abstain_below` from its imported questions; give what was found.
 
-    The measure is the one that readers use: the highest similarity among the fragments. Where
+    The measure is the one that readers use: the highest similarity among the fragments. What
+    came from traffic had been let through by a threshold, and tells nothing of it. Where
     there are not enough questions of both kinds, or no vectors yet, nothing is set and the
     result is None.
     """
@@ -47,7 +48,7 @@ async def calibrate(
         questions = list(
             await tx.scalars(
                 select(Question)
-                .where(Question.corpus_id == scope.corpus_id)
+                .filter_by(corpus_id=scope.corpus_id, origin="imported")
                 .order_by(Question.created_at, Question.id)
             )
         )

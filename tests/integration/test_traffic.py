@@ -1,6 +1,7 @@
 """What clients ask becomes questions: once each, live ones alone, and nobody's secret."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -9,13 +10,17 @@ from sqlalchemy import select
 
 from accounts.profiles import create_profile
 from corpus.beir import import_beir
+from corpus.calibrate import calibrate
 from corpus.questions import QuestionRecord, write_questions
 from corpus.traffic import take_traffic
 from evolution.plan import CycleOrder, create_cycle
 from evolution.questions import split_questions
 from kit.db import Database
+from models.contract import RetrievalResult, RetrievalUsage
 from models.tables import DEFAULT_TENANT, Corpus, Question, Tenant, Trace
 from pipeline.keyword_classifier import find_type
+from pipeline.ports import RetrievalQuery, Scope
+from pipeline.scope import load_scope
 
 SAID = "A session lasts twelve hours [1]."
 
@@ -216,3 +221,31 @@ async def test_an_ordered_cycle_draws_from_what_was_asked(db: Database) -> None:
     async with db.transaction(DEFAULT_TENANT) as tx:
         await create_cycle(tx, DEFAULT_TENANT, CycleOrder("routing", "shop", 600, seed=1))
     assert len(await questions(db, corpus_id)) == 60
+
+
+@dataclass
+class Listening:
+    """A retriever that finds nothing, and remembers what it was asked."""
+
+    asked: list[str] = field(default_factory=list)
+
+    async def retrieve(self, scope: Scope, query: RetrievalQuery) -> RetrievalResult:
+        self.asked.append(query.text)
+        usage = RetrievalUsage(provider="none")
+        return RetrievalResult(
+            trace_id=query.trace_id, tenant_id=scope.tenant_id, corpus=scope.corpus, usage=usage
+        )
+
+
+async def test_traffic_has_no_say_in_when_nothing_is_answered(db: Database) -> None:
+    corpus_id = await make_corpus(db)
+    known = [imported(f"{n}", f"Where is zork{n} plim{n} kept?") for n in range(40)]
+    known = [replace(each, answerable=n % 2 == 0) for n, each in enumerate(known)]
+    await bring(db, corpus_id, known)
+    await record(db, trace("Which ports are open?"))
+    assert await take(db, corpus_id) == 1
+    async with db.transaction(DEFAULT_TENANT) as tx:
+        scope = await load_scope(tx, DEFAULT_TENANT, "shop")
+    retriever = Listening()
+    await calibrate(db, retriever, scope, lambda done, total: None)
+    assert sorted(retriever.asked) == sorted(each.text for each in known)
