@@ -200,7 +200,7 @@ async def add_running_cycle(world: World) -> UUID:
     )
 
 
-async def add_approval(world: World) -> UUID:
+async def add_approval(world: World, **changes: object) -> UUID:
     """A proven genome of the domain `tutorial` that waits, with two questions of its proof."""
     cycle_id = await add_cycle(world, status="done", finished_at=world.clock.now())
     async with world.db.transaction(DEFAULT_TENANT) as tx:
@@ -228,7 +228,7 @@ async def add_approval(world: World) -> UUID:
             cycle_id=cycle_id,
             digest=binding.digest(),
             evidence={
-                "proof": _proof().model_dump(mode="json"),
+                "proof": _proof().model_copy(update=changes).model_dump(mode="json"),
                 "pairs": [pair.model_dump(mode="json") for pair in pairs],
                 "binding": binding.model_dump(mode="json"),
                 "models": MODELS,

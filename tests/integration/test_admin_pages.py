@@ -19,6 +19,7 @@ from sqlalchemy import select, update
 
 from admin_ui.reading.genomes import load_serving
 from evolution.genomes import load_incumbent
+from evolution.shapes import Trade
 from kit.db import Database
 from models.defaults import DEFAULT_GENOMES, TUTORIAL_POSTPROCESS
 from models.genome import genome_name
@@ -131,6 +132,21 @@ async def test_an_approval_shows_verdict_genes_and_the_worst_question_first(db: 
     assert "old reasoning on What lost?" in page and "new answer to: What lost?" in page
     assert "&lt;b&gt;&amp;" in page and "<b>&" not in page
     assert "One genome waits for your decision" in home
+
+
+async def test_an_approval_of_a_cheaper_genome_says_by_how_much_and_what_it_may_lose(
+    db: Database,
+) -> None:
+    world = await make_world(db)
+    trade = Trade(unit="micros", incumbent_cost=900, candidate_cost=630,
+                  incumbent_p95_ms=4_000, candidate_p95_ms=3_800)  # fmt: skip
+    approval_id = await add_approval(
+        world, decision="cheaper", claim="cheaper", margin=0.3, trade=trade
+    )
+    async with signed_in(world) as browser:
+        page = (await browser.get(f"/admin/approvals/{approval_id}")).text
+    assert "CHEAPER</span> by 30 %, not worse by 0.3 of 10" in page
+    assert "cost -30 %" in page and "p95 latency -5 %" in page
 
 
 async def test_the_gain_of_the_search_stands_beside_that_of_the_proof(db: Database) -> None:
