@@ -2,7 +2,7 @@
 
 A reservation and its call in flight are written together and end together, so that at any
 instant what a cycle has reserved is what its calls in flight may cost. Rows are locked in one
-order: the call, then the books, then the cycle.
+order: the call, then the cycle.
 """
 
 import dataclasses
@@ -10,11 +10,22 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import bindparam, delete, func, select, text, update
+from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.budget import Amount, release, reserve, settle
+from evolution.budget import (
+    MAY_RESERVE,
+    RESERVES,
+    SECONDS_LEFT,
+    SETTLES,
+    Amount,
+    release,
+    reservation_of,
+    reserve,
+    settle,
+    settlement_of,
+)
 from evolution.ledgers import book_lab
 from kit.chat import ChatReply, Usage
 from kit.errors import Conflict
@@ -64,10 +75,55 @@ class Begun:
     """Until the cycle's time is over; None where it is not limited."""
 
 
+# The call first, then the cycle: rows are locked in one order.
+_BEGIN = text(
+    f"""
+    with begun as (
+        insert into paid_call (key, tenant_id, cycle_id, role, model, state, fence,
+                               reserved_tokens, reserved_micros, started_at)
+        values (:key, :tenant, :cycle, :role, :model, 'in_flight', 0,
+                :tokens, :micros, clock_timestamp())
+        on conflict do nothing returning key
+    )
+    update cycle set {RESERVES} from begun where id = :cycle and {MAY_RESERVE}
+    returning {SECONDS_LEFT}
+    """
+)
+_COMPLETE = text(
+    f"""
+    with done as (
+        update paid_call set state = 'done', reply = :reply
+        where key = :key and fence = :fence and cycle_id = :cycle and state = 'in_flight'
+        returning key
+    )
+    update cycle set {SETTLES} from done where id = :cycle returning id
+    """
+).bindparams(bindparam("reply", type_=JSONB))
+
+
 async def find_reply(tx: AsyncSession, key: str) -> ChatReply | None:
     """Give the whole reply of a call that was made before."""
     stored = await tx.scalar(select(PaidCall.reply).filter_by(key=key, state="done"))
     return ChatReply(**{**stored, "usage": Usage(**stored["usage"])}) if stored else None
+
+
+async def begin_at_once(tx: AsyncSession, call: Call) -> Begun | None:
+    """Begin a call that is new and fits, in one statement: nearly all are.
+
+    None, and nothing written, where it is known already or does not fit: then `begin_call`.
+    """
+    row = {
+        "key": call.key,
+        "tenant": call.scope.tenant,
+        "role": call.scope.purpose,
+        "model": call.model,
+    }
+    wanted = reservation_of(call.scope.cycle_id, call.bound)
+    begun = (await tx.execute(_BEGIN, row | wanted)).first()
+    if begun is None:
+        await tx.rollback()
+        return None
+    return Begun(0, begun[0])
 
 
 async def begin_call(tx: AsyncSession, call: Call) -> Begun | None:
@@ -86,16 +142,15 @@ async def complete_call(
     tx: AsyncSession, call: Call, begun: Begun, reply: ChatReply, spent: Amount
 ) -> None:
     """Store a reply and book its real cost. Raises Conflict where the call was begun anew."""
-    done = {"state": "done", "reply": dataclasses.asdict(reply)}
-    ours = update(PaidCall).where(*_in_flight(call, begun)).values(**done).returning(PaidCall.key)
-    if (await tx.execute(ours)).first() is None:
-        if await find_reply(tx, call.key) == reply:
-            return  # it was stored, and the word of it was lost on the way
-        raise Conflict("a model call came back after it was given up for lost: it was begun anew")
     entry = _entry(call.scope.cycle_id, call.scope.purpose, reply.model, spent.tokens)
     entry.provider, entry.trace_id = call.provider, call.scope.trace_id
     await book_lab(tx, call.scope.tenant, entry)
-    await settle(tx, call.scope.cycle_id, call.bound, spent)
+    row = {"key": call.key, "fence": begun.fence, "reply": dataclasses.asdict(reply)}
+    settled = settlement_of(call.scope.cycle_id, call.bound, spent)
+    if (await tx.execute(_COMPLETE, row | settled)).first() is None:
+        if await find_reply(tx, call.key) != reply:
+            raise Conflict("a model call came back after it was given up for lost")
+        await tx.rollback()  # it was stored, and the word of it was lost on the way
 
 
 async def forget_call(tx: AsyncSession, call: Call, begun: Begun) -> None:

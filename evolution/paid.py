@@ -16,6 +16,7 @@ from evolution.calls import (
     Begun,
     Call,
     PaidScope,
+    begin_at_once,
     begin_call,
     complete_call,
     find_reply,
@@ -105,6 +106,10 @@ class PaidChat:
 
     async def _begin(self, call: Call) -> ChatReply | Begun:
         """Find the reply, or reserve the call; waits for what others are at."""
+        async with self._db.transaction(call.scope.tenant) as tx:
+            begun = await begin_at_once(tx, call)
+        if begun is not None:
+            return begun
         patient_until = time.monotonic() + PATIENCE_S
         while True:
             try:
