@@ -1,13 +1,15 @@
 """The database as the rooms see it: a transaction, opened for one tenant, committed once."""
 
+import select
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 from uuid import UUID
 
 import psycopg
 from psycopg import sql
-from sqlalchemy import text
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy import event, text
+from sqlalchemy.exc import DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 
 from kit.any_text import dump_json, take_any_text
@@ -58,11 +60,24 @@ def make_engine(url: str, pool_size: int = 10) -> AsyncEngine:
 
     It takes any text: what PostgreSQL cannot store is exchanged on its way in (`kit.any_text`).
     """
-    engine = create_async_engine(
-        psycopg_url(url), pool_size=pool_size, pool_pre_ping=True, json_serializer=dump_json
-    )
+    engine = create_async_engine(psycopg_url(url), pool_size=pool_size, json_serializer=dump_json)
     take_any_text(engine)
+    event.listen(engine.sync_engine, "checkout", _refuse_closed)
     return engine
+
+
+def _refuse_closed(connection: Any, _record: Any, _fairy: Any) -> None:
+    """Let the pool replace a connection that the server has closed while it lay idle.
+
+    An idle connection has nothing to read but its end: looking costs no round trip, as a ping
+    before each transaction would.
+    """
+    driver = connection.driver_connection
+    poll = select.poll()
+    if not driver.closed:
+        poll.register(driver.fileno(), select.POLLIN)
+    if driver.closed or poll.poll(0):
+        raise DisconnectionError
 
 
 def make_signal_engine(url: str, name: str) -> AsyncEngine:
