@@ -1,36 +1,46 @@
 """How a cycle's judged answers are divided between its search and its proof."""
 
 from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil
 
+from evolution.search.effort import Effort, plan_effort, plan_streams
 from kit.errors import BadInput
 from models.genome import Layer
 
-RUNGS = (12, 24, 48)
-"""Search questions that a candidate has answered after each round of the race."""
+FIRST_QUESTIONS = 12
+"""Search questions that the least cycle puts to the incumbent and to each of its proposals."""
 
 LEAST_PROPOSALS = 3
+
+SESSION_ANSWERS = 2
+"""Of the routing layer's test session: under the incumbent and under the best candidate."""
 
 
 @dataclass(frozen=True)
 class BudgetPlan:
-    """How a budget is divided: proposals in the race, and what is kept for the proof."""
+    """How a budget is divided, in judged answers."""
 
-    proposals: int
     search: int
     proof: int
+    effort: Effort
+    """How the search spends its part."""
+    proposals: int
+    """Candidates that it pays for."""
 
 
 def plan_budget(
-    layer: Layer, budget: int, max_mutations: int, search: int, confirm: int
+    layer: Layer,
+    budget: int,
+    max_mutations: int,
+    search: int,
+    confirm: int,
+    concurrency: int = 1,
 ) -> BudgetPlan:
     """Divide `budget` judged answers; `search` and `confirm` are numbers of questions.
 
     Raises BadInput, with the sum, where it does not pay for baseline + 3 proposals + proof.
     """
     base = baseline_cost(layer)
-    first = min(RUNGS[0], search)
+    first = min(FIRST_QUESTIONS, search)
     proof = (base + 1) * confirm
     least = least_answers(layer, search, confirm)
     if budget < least:
@@ -38,16 +48,19 @@ def plan_budget(
             f"a budget of {budget} judged answers is too small: {base * first} for the baseline + "
             f"{LEAST_PROPOSALS} proposals x {first} + {proof} for the proof = {least}"
         )
-    counts = range(1, max_mutations + 1)
-    fits = [n for n in counts if race_cost(layer, n, search) <= budget - proof]
-    proposals = min(max_mutations, max([LEAST_PROPOSALS, *fits]))
-    return BudgetPlan(proposals=proposals, search=budget - proof, proof=proof)
+    left = budget - proof - (SESSION_ANSWERS if layer == "routing" else 0)
+    if layer == "cache_policy":
+        effort = plan_streams(left, search, base)
+    else:
+        effort = plan_effort(left, search, max_mutations, concurrency)
+    trials = (left - base * effort.base - effort.check) // effort.per_trial
+    return BudgetPlan(left, proof, effort, max(1, min(max_mutations, trials)))
 
 
 def least_answers(layer: Layer, search: int, confirm: int) -> int:
     """Count the judged answers of baseline + 3 proposals + proof."""
     base = baseline_cost(layer)
-    return min(RUNGS[0], search) * (base + LEAST_PROPOSALS) + (base + 1) * confirm
+    return min(FIRST_QUESTIONS, search) * (base + LEAST_PROPOSALS) + (base + 1) * confirm
 
 
 def baseline_cost(layer: Layer) -> int:
@@ -57,18 +70,3 @@ def baseline_cost(layer: Layer) -> int:
     the verdict is there already.
     """
     return 2 if layer == "cache_policy" else 1
-
-
-def race_cost(layer: Layer, candidates: int, search: int) -> int:
-    """Judged answers of a whole race, where the better half goes on after each rung."""
-    cost = 0
-    for block in rung_blocks(search):
-        cost += len(block) * (baseline_cost(layer) + candidates)
-        candidates = ceil(candidates / 2)
-    return cost
-
-
-def rung_blocks(search: int) -> list[range]:
-    """Positions of the search questions that each rung adds."""
-    edges = [0, *(min(rung, search) for rung in RUNGS)]
-    return [range(a, b) for a, b in pairwise(edges) if b > a]

@@ -1,32 +1,30 @@
 """One cycle: generate_mutations -> eval_genome -> promote_best, for one layer and domain."""
 
-import random
 import time
-from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import select
-
-from evolution.allotment import plan_budget, rung_blocks
+from evolution.allotment import plan_budget
 from evolution.calls import book_lost
-from evolution.evaluate import Evaluator
-from evolution.evidence import Evidence, load_failures
-from evolution.finish import Standing, finish_cycle
-from evolution.genomes import Origin, add_genome, load_row, move
-from evolution.mutate import Mutation, generate_mutations
+from evolution.finish import finish_cycle
+from evolution.gene_bank import bank_genes
+from evolution.genomes import load_row, move
 from evolution.parts import CycleParts
 from evolution.plan import make_plan
+from evolution.population import Population, open_population
 from evolution.progress import Board
 from evolution.questions import book_search
-from evolution.race import Lane, line_of, run_race
-from evolution.replay import ReplayEvaluator
+from evolution.reflecting import make_reflection
+from evolution.replay import make_evaluator
 from evolution.running import Run
-from evolution.shapes import CyclePlan, CycleResult, Refusal
+from evolution.search.effort import Effort
+from evolution.searching import search
+from evolution.shapes import CyclePlan, CycleResult
 from evolution.shortfall import end_short, within_time
 from evolution.store import load_cycle, mark_done, mark_failed, mark_running, mark_stopped
+from evolution.worths import measure_all
 from kit.errors import BudgetExhausted, Conflict, GenomaError, Stopped, Unavailable
 from models.lifecycle import Status
-from models.tables import Cycle, EvolutionGenome, Question
+from models.tables import Cycle
 
 
 async def run_cycle(parts: CycleParts, cycle_id: UUID) -> CycleResult:
@@ -71,8 +69,7 @@ async def _begin(parts: CycleParts, cycle: Cycle) -> Run:
         await book_lost(tx, parts.tenant, row.id)
     _check_models(parts, plan)
     board = Board(parts.db, parts.tenant, cycle.id)
-    make_evaluator = ReplayEvaluator if plan.layer == "cache_policy" else Evaluator
-    return Run(parts, row, plan, board, make_evaluator(parts, cycle.id, board.count))
+    return Run(parts, row, plan, board, make_evaluator(parts, row, board.count))
 
 
 def _check_models(parts: CycleParts, plan: CyclePlan) -> None:
@@ -81,98 +78,45 @@ def _check_models(parts: CycleParts, plan: CyclePlan) -> None:
 
 
 async def _run(run: Run) -> CycleResult:
+    """The cycle itself: look for something better, prove it, and remember all of it."""
     started = time.monotonic()
     await run.check_corpus()
-    questions = await run.load_questions(run.plan.search_questions)
-    incumbent = await _baseline(run, questions)
-    budget = plan_budget(
-        run.layer,
-        run.cycle.budget,
-        run.cycle.max_mutations,
-        len(questions),
-        len(run.plan.confirm_questions),
-    )
-    mutations, refused = await _mutate(run, budget.proposals)
-    lanes = await _store_candidates(run, mutations)
-    await run.board.show(phase="searching")
-    order = await run_race(
-        run.evaluator, run.layer, incumbent, lanes, questions, budget.search, run.board
-    )
-    await _mark_evaluated(run, lanes)
-    await run.check_corpus()
-    standing = Standing(incumbent, order, len(lanes), tuple(refused))
-    result = await finish_cycle(run, standing)
-    return await _close(run, result, time.monotonic() - started)
-
-
-async def _baseline(run: Run, questions: Sequence[Question]) -> Lane:
-    """Let the incumbent answer the first rung, so that the mutator reads where it is weak."""
     await run.board.show(phase="starting", planned=run.cycle.budget, note=run.plan.note)
-    contender = run.contender(run.plan.incumbent_id, run.incumbent_genome)
-    first = [questions[i] for i in rung_blocks(len(questions))[0]]
-    await run.evaluator.eval_genome(contender, first, "search")
-    async with run.parts.db.transaction() as tx:
-        row = await load_row(tx, run.plan.incumbent_id)
-    lane = Lane(row, contender)
-    await run.board.show_candidate(line_of(lane, "incumbent", None))
-    return lane
-
-
-async def _mutate(run: Run, count: int) -> tuple[list[Mutation], list[Refusal]]:
-    await run.board.show(phase="mutating")
-    parts, plan = run.parts, run.plan
-    async with parts.db.transaction(parts.tenant) as tx:
-        failures = await load_failures(tx, run.cycle.id, plan.incumbent_id)
-        others = EvolutionGenome.cycle_id.is_distinct_from(run.cycle.id)
-        seen = select(EvolutionGenome.content_hash).filter_by(
-            domain=run.cycle.domain, layer=run.layer
-        )
-        known = frozenset(await tx.scalars(seen.where(others)))
-    mutations, refused = await generate_mutations(
-        run.incumbent_genome,
-        Evidence(failures=failures, dialogues=plan.dialogues, tried=plan.tried),
-        count,
-        model=parts.mutator,
-        inert=parts.inert_genes,
-        known=known,
-        rng=random.Random(run.cycle.seed),
-        pay=run.pay_for_mutation,
+    population = await open_population(run)
+    questions = await run.load_questions(run.plan.search_questions)
+    standing = await search(
+        run, population, questions, await make_reflection(run), _effort(run, len(questions))
     )
-    if not mutations:
-        cause = refused[0].reason if refused else "every neighbour was tried before"
-        raise Conflict(f"no candidate could be made: {cause}")
-    return mutations, refused
+    await _mark_evaluated(run, population)
+    await run.check_corpus()
+    result = await finish_cycle(run, standing)
+    return await _close(run, population, result, time.monotonic() - started)
 
 
-async def _store_candidates(run: Run, mutations: Sequence[Mutation]) -> list[Lane]:
-    lanes = []
+def _effort(run: Run, questions: int) -> Effort:
+    """Divide the budget: the proof's part is kept, the search has the rest."""
+    cycle, confirm = run.cycle, len(run.plan.confirm_questions)
+    return plan_budget(
+        run.layer, cycle.budget, cycle.max_mutations, questions, confirm, run.plan.concurrency
+    ).effort
+
+
+async def _mark_evaluated(run: Run, population: Population) -> None:
     async with run.parts.db.transaction() as tx:
-        for mutation in mutations:
-            origin = Origin(
-                operator=mutation.operator,
-                notes=mutation.notes,
-                parent_id=run.plan.incumbent_id,
-                cycle_id=run.cycle.id,
-            )
-            row, _ = await add_genome(tx, run.cycle.domain, mutation.genome, origin)
-            lanes.append(Lane(row, run.contender(row.id, mutation.genome)))
-    for lane in lanes:
-        await run.board.show_candidate(line_of(lane, "racing", None))
-    return lanes
-
-
-async def _mark_evaluated(run: Run, lanes: Sequence[Lane]) -> None:
-    async with run.parts.db.transaction() as tx:
-        for lane in lanes:
-            row = await load_row(tx, lane.row.id, lock=True)
+        for member in population.candidates:
+            row = await load_row(tx, member.row.id, lock=True)
             if row.status is Status.CANDIDATE:
                 move(row, Status.EVALUATED)
 
 
-async def _close(run: Run, result: CycleResult, seconds: float) -> CycleResult:
+async def _close(
+    run: Run, population: Population, result: CycleResult, seconds: float
+) -> CycleResult:
+    """Write the result down, and in the same step what the night has learned of each gene."""
     result = result.model_copy(update={"seconds": round(seconds, 1)})
     await run.board.show(phase="done")
     async with run.parts.db.transaction(run.parts.tenant) as tx:
         await book_lost(tx, run.parts.tenant, run.cycle.id)
+        await bank_genes(tx, run.cycle.domain, run.layer, run.cycle.id, measure_all(population))
         await mark_done(tx, run.cycle.id, result, run.parts.clock.now())
     return result

@@ -16,7 +16,7 @@ from kit.db import Database, set_tenant
 from kit.errors import Conflict, Unavailable
 from models.tables import Cycle
 
-LEASE_S = 30
+LEASE_S = 20
 """A holder that has not been heard of for so long is taken for dead."""
 
 BEAT_EVERY_S = 5

@@ -1,102 +1,231 @@
-"""generate_mutations: variants of the incumbent, refused before any is paid for where not valid."""
+"""generate_mutations: the next genomes to try, refused before any is paid for where not valid."""
 
+import asyncio
 import random
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
-from pydantic import ValidationError
+from sqlalchemy import Executable, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.evidence import Evidence
-from evolution.operators import mutate
-from evolution.proposals import propose
-from evolution.shapes import Refusal
-from kit.chat import ChatModel
-from kit.errors import BadInput, ProviderBusy, ProviderError, UnreadableReply
+from evolution.crossover import common_ancestor, cross
+from evolution.frontier import Scores, draw_parent
+from evolution.genomes import Origin, add_genome
+from evolution.population import Member, Population, View
+from evolution.proposals import Mode
+from evolution.reflecting import gather_evidence
+from evolution.reflection import Reflection
+from evolution.search.effort import Effort
+from evolution.search.searcher import Trial
+from evolution.search.space import Point
+from kit.errors import BadInput
+from models.diff import changed_genes
 from models.genome import Genome, content_hash
+from models.tables import EvolutionGenome
+from models.tables import Trial as TrialRow
+from models.upgrade import load_genome
 
-PayFor = Callable[[int], AbstractContextManager[None]]
-
-ATTEMPTS_A_CHILD = 10
-"""Draws of a typed child before the neighbourhood counts as exhausted."""
+MAX_NOTE_CHARS = 500
+MOST_A_ROUND = 1_000
+CHECK_ROUND = 1_000_000
+"""Number of the last round, whatever number the one before it had."""
 
 
 @dataclass(frozen=True)
-class Mutation:
+class Child:
+    """A genome to be tried, and where it comes from."""
+
     genome: Genome
     operator: str
     notes: str
+    parent_id: UUID
+    mate_id: UUID | None = None
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A trial that is stored: a genome and the questions that it is put to."""
+
+    member: Member
+    question_ids: tuple[UUID, ...]
 
 
 async def generate_mutations(
-    incumbent: Genome,
-    evidence: Evidence,
-    count: int,
-    *,
-    model: ChatModel | None,
-    inert: frozenset[str],
-    known: frozenset[str],
-    rng: random.Random,
-    pay: PayFor = lambda number: nullcontext(),
-) -> tuple[list[Mutation], list[Refusal]]:
-    """Make up to `count` different children of `incumbent`, half of them by the model if any.
+    population: Population, reflection: Reflection | None, number: int, effort: Effort
+) -> list[Planned]:
+    """Make the trials of round `number`, and store them before the first is answered.
 
-    `known` holds content hashes that this domain and layer has seen: no such child is made
-    again. What a model writes that is not valid, or out of reach, is a refusal with its reason.
-    `pay(number)` is entered around the call for variant `number`.
+    The mutator model and crossover bring a child each at most; the surrogate's draws fill the
+    round. Round 0 is the incumbent's own, with random designs where no night came before. A
+    resumed cycle comes to the same trials; those that are stored already count. An empty list
+    means that nothing is left to try. Raises ProviderError where the mutator is out of reach.
     """
-    seen = known | {content_hash(incumbent)}
-    written, refused = await _written(model, incumbent, evidence, (count + 1) // 2, seen, pay)
-    seen |= {content_hash(m.genome) for m in written}
-    drawn = _drawn(incumbent, count - len(written), inert, seen, rng)
-    return [*written, *drawn], refused
+    if number and not effort.round:
+        return []
+    if number == 0:
+        view = population.view()
+        return await _store(population, view, view.search.open(effort), [], number)
+    children = await _children(population, reflection, number)
+    view = population.view([child.genome for child in children])
+    points = view.points(child.genome for child in children)
+    trials = await asyncio.to_thread(view.search.ask, number, effort, points)
+    return await _store(population, view, trials, children, number)
 
 
-async def _written(
-    model: ChatModel | None,
-    incumbent: Genome,
-    evidence: Evidence,
-    count: int,
-    seen: frozenset[str],
-    pay: PayFor,
-) -> tuple[list[Mutation], list[Refusal]]:
-    mutations: list[Mutation] = []
-    refused: list[Refusal] = []
-    if model is None:
-        return mutations, refused
-    for number in range(1, count + 1):
-        try:
-            with pay(number):
-                genome, notes = await propose(model, incumbent, evidence, number)
-            _refuse_known(genome, seen, mutations)
-            mutations.append(Mutation(genome, "llm", notes))
-        except ProviderBusy as error:
-            cause = f"the mutator is unavailable: {error}"
-            raise ProviderBusy(cause, error.retry_after_s) from error
-        except (BadInput, UnreadableReply, ProviderError) as error:
-            refused.append(Refusal(operator="llm", reason=str(error)))
-            if isinstance(error, ProviderError):
-                break  # a mutator that is out of reach is not asked for the rest
-    return mutations, refused
+async def plan_check(population: Population, effort: Effort) -> list[Planned]:
+    """Make the last trials: the finalists answer what the incumbent has answered."""
+    view = population.view()
+    return await _store(population, view, view.search.check(effort), [], CHECK_ROUND)
 
 
-def _refuse_known(genome: Genome, seen: frozenset[str], mutations: Sequence[Mutation]) -> None:
-    digest = content_hash(genome)
-    if digest in seen or digest in {content_hash(m.genome) for m in mutations}:
-        raise BadInput("the same genome was there before")
+async def enrol(population: Population, view: View, point: Point) -> Member | None:
+    """Give the member at a point; take it in where it was not tried. None for the incumbent."""
+    if point == view.space.origin:
+        return None
+    if members := view.at(point):
+        return members[0]
+    child = _drawn(population, view, point, CHECK_ROUND)
+    if child is None:
+        return None
+    async with population.run.parts.db.transaction(population.run.parts.tenant) as tx:
+        row = await _row(tx, population, child)
+    return population.add(row, child.genome)
 
 
-def _drawn(
-    incumbent: Genome, count: int, inert: frozenset[str], seen: frozenset[str], rng: random.Random
-) -> list[Mutation]:
-    children: dict[str, Mutation] = {}
-    for _ in range(count * ATTEMPTS_A_CHILD):
-        if len(children) >= count:
-            break
-        try:
-            genome, notes = mutate(incumbent, inert, rng)
-        except ValidationError:
-            continue  # two bounds of one gene can exclude a draw; another draw is free
-        if (digest := content_hash(genome)) not in seen:
-            children.setdefault(digest, Mutation(genome, "typed", notes))
-    return list(children.values())
+async def _children(
+    population: Population, reflection: Reflection | None, number: int
+) -> list[Child]:
+    rng = random.Random(f"{population.run.cycle.seed}:parents:{number}")
+    written = await _reflect(population, reflection, number, rng)
+    crossed = await _cross(population, rng)
+    return [child for child in (written, crossed) if child is not None]
+
+
+async def _reflect(
+    population: Population, reflection: Reflection | None, number: int, rng: random.Random
+) -> Child | None:
+    """Let the mutator edit a parent off the frontier: one component, or all of them, in turn."""
+    if reflection is None or reflection.gave_up:
+        return None
+    parent = _draw(population, rng)
+    mode: Mode = "component" if number % 2 else "all"
+    evidence = await gather_evidence(
+        population.run, parent.row.id, parent.genome, frozenset(parent.answers)
+    )
+    written = await reflection.propose(parent.genome, parent.row.id, evidence, number, mode)
+    if written is None:
+        return None
+    return Child(written.genome, written.operator, written.notes, parent.row.id)
+
+
+async def _cross(population: Population, rng: random.Random) -> Child | None:
+    """Cross two parents off the frontier where each has something that the other lacks."""
+    a, b = _draw(population, rng), _draw(population, rng)
+    if a is b:
+        return None
+    async with population.run.parts.db.transaction() as tx:
+        ancestor = await common_ancestor(tx, a.row.id, b.row.id)
+    if ancestor is None:
+        return None
+    try:
+        child = cross(a.genome, b.genome, load_genome(ancestor.content))
+    except BadInput:
+        return None  # two valid genomes can have no valid child
+    if content_hash(child) in (a.row.content_hash, b.row.content_hash):
+        return None
+    notes = f"crossover of {a.contender.name} and {b.contender.name}"
+    return Child(child, "crossover", notes, a.row.id, b.row.id)
+
+
+def _draw(population: Population, rng: random.Random) -> Member:
+    members = population.members.values()
+    scores: Scores[UUID] = {m.row.id: dict(m.scores.items()) for m in members if m.scores}
+    return population.members[draw_parent(scores, rng)] if scores else population.incumbent
+
+
+async def _store(
+    population: Population,
+    view: View,
+    trials: Sequence[Trial],
+    children: Sequence[Child],
+    number: int,
+) -> list[Planned]:
+    """Write genomes and trials down; give what the store has for this round."""
+    run = population.run
+    by_point = {view.space.point_of(child.genome): child for child in children}
+    async with run.parts.db.transaction(run.parts.tenant) as tx:
+        for place, trial in enumerate(trials):
+            child = by_point.get(trial.point) or _drawn(population, view, trial.point, number)
+            if child is not None:
+                row = await _row(tx, population, child)
+                await tx.execute(_insert(run.parts.tenant, run.cycle.id, row, trial, number, place))
+        stored = select(TrialRow).filter_by(cycle_id=run.cycle.id, round=number)
+        rows = list(await tx.scalars(stored.order_by(TrialRow.number)))
+        return [await _planned(tx, population, row) for row in rows]
+
+
+def _drawn(population: Population, view: View, point: Point, number: int) -> Child | None:
+    """Give the genome of a point as a child of the incumbent; None where no schema allows it."""
+    genome = view.space.genome_at(point)
+    if genome is None:
+        return None
+    operator = "surrogate" if number else "design"
+    notes = _notes(population.incumbent.genome, genome)
+    return Child(genome, operator, notes, population.incumbent.row.id)
+
+
+async def _row(tx: AsyncSession, population: Population, child: Child) -> EvolutionGenome:
+    if content_hash(child.genome) == population.incumbent.row.content_hash:
+        return population.incumbent.row
+    origin = Origin(
+        operator=child.operator,
+        notes=child.notes,
+        parent_id=child.parent_id,
+        mate_id=child.mate_id,
+        cycle_id=population.run.cycle.id,
+    )
+    row, _ = await add_genome(tx, population.run.cycle.domain, child.genome, origin)
+    return row
+
+
+def _insert(
+    tenant: UUID, cycle_id: UUID, genome: EvolutionGenome, trial: Trial, number: int, place: int
+) -> Executable:
+    row = {
+        "tenant_id": tenant,
+        "cycle_id": cycle_id,
+        "number": number * MOST_A_ROUND + place,
+        "round": number,
+        "genome_id": genome.id,
+        "question_ids": list(trial.questions),
+        "predicted": trial.predicted,
+        "error": trial.error,
+    }
+    return insert(TrialRow).values(row).on_conflict_do_nothing()
+
+
+async def _planned(tx: AsyncSession, population: Population, trial: TrialRow) -> Planned:
+    member = population.members.get(trial.genome_id)
+    if member is None:
+        row = await tx.get_one(EvolutionGenome, trial.genome_id)
+        member = population.add(row, load_genome(row.content))
+    return Planned(member, tuple(trial.question_ids))
+
+
+def _notes(before: Genome, after: Genome) -> str:
+    changes = [
+        f"{change.path}: {_said(change.before)} → {_said(change.after)}"
+        for change in changed_genes(before, after)
+        if not change.path.endswith("(order)")
+    ]
+    return "; ".join(changes)[:MAX_NOTE_CHARS]
+
+
+def _said(value: object) -> str:
+    """A number or a choice as it is; of an instruction whether it is there."""
+    if value is None:
+        return "none"
+    text = str(value)
+    return text if len(text) <= 24 else f"“{text[:24]}…”"

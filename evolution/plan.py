@@ -14,6 +14,7 @@ from evolution.allotment import BudgetPlan, least_answers, plan_budget
 from evolution.evidence import load_dialogues, load_tried
 from evolution.genomes import load_incumbent
 from evolution.limits import NONE_CALLED, UNLIMITED, Called, Division, Limits, plan_limits
+from evolution.memory import context_of, find_remembered
 from evolution.parts import CycleParts
 from evolution.proof.group_sequential import planned_looks
 from evolution.questions import MIN_CONFIRM, Split, split_questions
@@ -24,7 +25,7 @@ from models.tables import Cycle, Profile
 from models.upgrade import load_genome
 
 MIN_QUESTIONS = 15
-DEFAULT_MAX_MUTATIONS = 12
+DEFAULT_MAX_MUTATIONS = 500
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ async def preview(tx: AsyncSession, order: CycleOrder) -> str:
     budget = check_order(order, split)
     proof = f"a proof on up to {len(_confirm(split))} fresh questions"
     return (
-        f"{order.budget} judged answers pay for {budget.proposals} candidates "
+        f"{order.budget} judged answers pay for up to {budget.proposals} candidates "
         f"and {proof if _confirm(split) else 'no proof: too few fresh questions are left'}."
     )
 
@@ -123,11 +124,15 @@ async def make_plan(tx: AsyncSession, parts: CycleParts, cycle: Cycle) -> CycleP
     split = await split_questions(tx, parts.scope.corpus_id, cycle.domain, layer, cycle.seed)
     rows = {each: await load_incumbent(tx, cycle.domain, each) for each in LAYERS}
     confirm = _confirm(split)
-    genomes = {each: load_genome(row.content) for each, row in rows.items()}
+    genomes = GenomeSet.model_validate({e: load_genome(row.content) for e, row in rows.items()})
+    context = context_of(layer, genomes, parts.scope, parts.models)
     return CyclePlan(
         layer=layer,
         incumbent_id=rows[layer].id,
-        genomes=GenomeSet.model_validate(genomes),
+        genomes=genomes,
+        context=context,
+        concurrency=parts.concurrency,
+        remembered=await find_remembered(tx, cycle.domain, layer, context),
         corpus_version=parts.scope.corpus_version,
         models=parts.models,
         search_questions=split.search,

@@ -37,6 +37,12 @@ class CyclePlan(Frozen):
     """Notes of proposals of earlier cycles that were not better."""
     note: str = ""
     """Why the cycle only explores, where it does."""
+    context: str = ""
+    """Names everything that scores depend on beside the layer's genome: `memory.context_of`."""
+    remembered: tuple[UUID, ...] = ()
+    """Former cycles of the same context, whose judged answers the search starts from."""
+    concurrency: int = 1
+    """Answers at once, which the size of a round depends on."""
 
 
 class CandidateProgress(Frozen):
@@ -158,6 +164,18 @@ class Proof(Frozen):
         return self.decision in ("better", "cheaper")
 
 
+class FrontPoint(Frozen):
+    """One genome of the Pareto front: no other one is better, cheaper and faster at once."""
+
+    genome_id: UUID
+    name: str
+    gain: float
+    """Points of 10 over the incumbent that the model expects."""
+    cost: float
+    """Of an answer: millionths of money where there is a price, else tokens."""
+    p95_ms: float
+
+
 class CycleResult(Frozen):
     """How a cycle ended, with the numbers."""
 
@@ -171,6 +189,9 @@ class CycleResult(Frozen):
     proof: Proof | None = None
     saved_answers: int = 0
     """cache_policy: answers that the candidate's cache saved in the replay."""
+    front: tuple[FrontPoint, ...] = ()
+    raced: bool = False
+    """The model did not explain the answers: the finalist was found by paired differences."""
     session: str = ""
     """routing: what the `eval_seed_prompt` session showed."""
     alert: str = ""

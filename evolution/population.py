@@ -1,0 +1,144 @@
+"""The population of a running cycle: its genomes, their answers, and what former nights knew."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from uuid import UUID
+
+from sqlalchemy import select
+
+from evolution.evaluate import Contender
+from evolution.gene_bank import GeneWorth, load_bank
+from evolution.genome_space import GenomeSpace, make_space
+from evolution.genomes import load_row
+from evolution.memory import Remembered, load_genomes, load_remembered
+from evolution.results import Scored
+from evolution.running import Run
+from evolution.search.searcher import Search
+from evolution.search.space import Point
+from evolution.search.surrogate import Observation
+from models.genome import Genome
+from models.lifecycle import Status
+from models.tables import EvolutionGenome
+from models.upgrade import load_genome
+
+BARRED = (Status.REJECTED, Status.PENDING_APPROVAL, Status.RETIRED)
+"""Genomes that a person has turned down or has before them: they are not put up again."""
+
+
+@dataclass
+class Member:
+    """One genome with the answers that this cycle has bought for it, by question."""
+
+    row: EvolutionGenome
+    genome: Genome
+    contender: Contender
+    answers: dict[UUID, Scored] = field(default_factory=dict)
+
+    @property
+    def scores(self) -> dict[UUID, float]:
+        return {q: s.score for q, s in self.answers.items() if s.score is not None}
+
+
+@dataclass
+class Population:
+    """Everything that the next round is decided on. It grows with each round."""
+
+    run: Run
+    incumbent: Member
+    bank: tuple[GeneWorth, ...]
+    remembered: Sequence[Remembered]
+    former: dict[UUID, Genome]
+    """Genomes of former nights by id."""
+    barred: tuple[Genome, ...]
+    members: dict[UUID, Member] = field(default_factory=dict)
+    _view: "tuple[tuple[int, int], View] | None" = None
+
+    def __post_init__(self) -> None:
+        self.members[self.incumbent.row.id] = self.incumbent
+
+    @property
+    def candidates(self) -> list[Member]:
+        return [m for m in self.members.values() if m is not self.incumbent]
+
+    def add(self, row: EvolutionGenome, genome: Genome) -> Member:
+        """Take a genome in; one that is there stays as it is."""
+        contender = self.run.contender(row.id, genome)
+        return self.members.setdefault(row.id, Member(row, genome, contender))
+
+    def view(self, children: Sequence[Genome] = ()) -> "View":
+        """Look at all that is known by now, as the search sees it; `children` are to come.
+
+        It is the same view until something new is known: the model is fitted once a round.
+        """
+        known = (sum(len(m.answers) for m in self.members.values()), len(self.members))
+        if children or self._view is None or self._view[0] != known:
+            self._view = known, self._look(children)
+        return self._view[1]
+
+    def _look(self, children: Sequence[Genome]) -> "View":
+        genomes = [*(member.genome for member in self.members.values()), *children]
+        space = make_space(self.incumbent.genome, genomes, self.bank, self.run.parts.inert_genes)
+        return View(self, space)
+
+    @property
+    def genomes(self) -> dict[UUID, Genome]:
+        """All that were ever judged here, of this night and before, by id."""
+        return self.former | {i: m.genome for i, m in self.members.items()}
+
+    def observations(self, space: GenomeSpace) -> list[Observation]:
+        """All judged answers that have a point in `space`."""
+        points = {i: space.point_of(genome) for i, genome in self.genomes.items()}
+        known = [(r.genome_id, r.question_id, r.score) for r in self.remembered]
+        known += [(i, q, score) for i, m in self.members.items() for q, score in m.scores.items()]
+        return [
+            Observation(point, question, score)
+            for genome_id, question, score in known
+            if (point := points.get(genome_id)) is not None
+        ]
+
+
+@dataclass(frozen=True)
+class View:
+    """A population as points: made anew for each round, because new texts make new genes."""
+
+    population: Population
+    space: GenomeSpace
+
+    @cached_property
+    def search(self) -> Search:
+        plan, cycle = self.population.run.plan, self.population.run.cycle
+        return Search(
+            self.space.space,
+            self.space.origin,
+            plan.search_questions,
+            self.population.observations(self.space),
+            cycle.seed,
+            self.points(self.population.barred),
+        )
+
+    def points(self, genomes: Iterable[Genome]) -> list[Point]:
+        """Give the points of `genomes`, those that have one."""
+        points = [self.space.point_of(genome) for genome in genomes]
+        return [point for point in points if point is not None]
+
+    def at(self, point: Point) -> list[Member]:
+        """The members at a point (texts in another order share one)."""
+        members = self.population.members.values()
+        return [m for m in members if self.space.point_of(m.genome) == point]
+
+
+async def open_population(run: Run) -> Population:
+    """Load what a search starts from: the incumbent, the gene bank, and former nights."""
+    cycle, plan = run.cycle, run.plan
+    async with run.parts.db.transaction(run.parts.tenant) as tx:
+        remembered = await load_remembered(tx, plan.remembered)
+        former = await load_genomes(tx, {r.genome_id for r in remembered})
+        row = await load_row(tx, plan.incumbent_id)
+        bank = await load_bank(tx, cycle.domain, plan.layer)
+        closed = select(EvolutionGenome).filter_by(domain=cycle.domain, layer=plan.layer)
+        rows = await tx.scalars(closed.where(EvolutionGenome.status.in_(BARRED)))
+        barred = tuple(load_genome(each.content) for each in rows)
+    genome = run.incumbent_genome
+    incumbent = Member(row, genome, run.contender(row.id, genome))
+    return Population(run, incumbent, bank, remembered, former, barred)

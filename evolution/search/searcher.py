@@ -1,0 +1,222 @@
+"""The search: which genomes to try next, on which questions, and which of them to nominate."""
+
+import random
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evolution.search.ascent import climb
+from evolution.search.effort import Effort
+from evolution.search.features import Features, make_features
+from evolution.search.pairing import LEAST_PAIRS, paired_gains
+from evolution.search.space import Point, SearchSpace
+from evolution.search.surrogate import Observation, Surrogate
+
+DESIGN_GENES = 5
+"""Genes that a random design moves."""
+
+CAUTION = 0.5
+"""Standard deviations that a nominee's gain is marked down by, so that sureness counts."""
+
+SURE = 1.0
+"""Standard deviations above 0 that a gain must reach before fresh questions are spent on it."""
+
+LEAST_GAIN = 0.1
+"""Points under which a gain is not worth a proof, however sure it looks."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One point put to a few questions, and what the model expected of it."""
+
+    point: Point
+    questions: tuple[Hashable, ...]
+    predicted: float = 0.0
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Nominee:
+    """A point that looks better than the incumbent, and how sure that is."""
+
+    point: Point
+    gain: float
+    error: float
+
+    @property
+    def is_promising(self) -> bool:
+        return self.gain >= max(LEAST_GAIN, SURE * self.error)
+
+
+class Search:
+    """What is known after some rounds. A pure function of its arguments: nothing is remembered.
+
+    `observations` are all judged answers ever bought in this space, of this night and before;
+    a point of `barred` is neither tried nor nominated (a person has turned it down, or it
+    waits for one).
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        incumbent: Point,
+        questions: Sequence[Hashable],
+        observations: Sequence[Observation],
+        seed: int,
+        barred: Collection[Point] = (),
+    ) -> None:
+        self.space = space
+        self.incumbent = incumbent
+        self.questions = tuple(questions)
+        self.observations = tuple(observations)
+        self.barred = frozenset(barred) - {incumbent}
+        self._seed = seed
+        self._answered: dict[Point, set[Hashable]] = defaultdict(set)
+        for seen in observations:
+            self._answered[seen.point].add(seen.question)
+
+    @cached_property
+    def features(self) -> Features:
+        return make_features(self.space)
+
+    @cached_property
+    def model(self) -> Surrogate:
+        return Surrogate(self.features, self.incumbent, self.observations)
+
+    def open(self, effort: Effort) -> list[Trial]:
+        """Give the first trials: the incumbent's, and random designs where nothing is known."""
+        rng = random.Random(f"{self._seed}:designs")
+        count = 0 if self.observations else effort.designs
+        designs = dict.fromkeys(self._design(rng) for _ in range(count))
+        dealt = self._deal(0, effort)
+        first = self._trial(self.incumbent, dealt, effort.base)
+        others = [p for p in designs if p != self.incumbent and p not in self.barred]
+        return _some([first, *(self._trial(p, dealt, effort.per_trial) for p in others)])
+
+    def ask(self, number: int, effort: Effort, others: Sequence[Point] = ()) -> list[Trial]:
+        """Give the trials of round `number`; an empty list means that nothing is left to try.
+
+        `others` are points that somebody else proposes: they are tried first. The rest of the
+        round is drawn by Thompson sampling: each trial is the best point of one draw of the
+        posterior, so that what may still be best is tried as often as it may be best.
+        """
+        rng = np.random.default_rng([self._seed, number])
+        count = max(0, effort.round // effort.per_trial - len(others))
+        drawn = [climb(self.features, self.model.sample(rng), self.summit) for _ in range(count)]
+        dealt = self._deal(number, effort)
+        points = [p for p in (*others, *drawn) if p not in self.barred]
+        return _some(self._predicted([self._trial(p, dealt, effort.per_trial) for p in points]))
+
+    def reserve(self, effort: Effort) -> int:
+        """Judged answers to keep for the check: more where the model misses something."""
+        return effort.check if self.races else min(effort.check, effort.base)
+
+    @property
+    def races(self) -> bool:
+        """Whether the last word is a race: the model does not explain what was judged."""
+        return bool(self.observations) and self.model.misses_something
+
+    def check(self, effort: Effort) -> list[Trial]:
+        """Let the finalists answer what the incumbent has answered: same questions, paired.
+
+        It is one finalist where the model explains the data, else as many as can be paid for.
+        """
+        theirs = [q for q in self.questions if q in self._answered[self.incumbent]][: effort.base]
+        trials, left = [], self.reserve(effort)
+        for point in self._finalists(max(1, left // max(1, effort.base))):
+            asked = [q for q in theirs if q not in self._answered[point]][:left]
+            left -= len(asked)
+            trials.append(Trial(point, tuple(asked)))
+        return _some(self._predicted(trials))
+
+    def _finalists(self, most: int) -> list[Point]:
+        if not self.races:
+            return [self.nominate().point]
+        tried = list(dict.fromkeys([self.summit, *(o.point for o in self.observations)]))
+        free = [p for p in tried if p not in self.barred and p != self.incumbent]
+        gain, error = self.model.gain(free)
+        order = np.argsort(-(gain - CAUTION * error))
+        return [free[i] for i in order[:most]]
+
+    def decide(self) -> Nominee:
+        """Nominate for the proof: by the model, or by the race where the model misses something."""
+        if not self.races:
+            return self.nominate()
+        paired = paired_gains(self.observations, self.incumbent)
+        raced = {p: g for p, g in paired.items() if g.pairs >= LEAST_PAIRS and p not in self.barred}
+        if not raced:
+            return self.nominate()
+        best = max(raced, key=lambda p: raced[p].mean - CAUTION * raced[p].error)
+        return Nominee(best, raced[best].mean, raced[best].error)
+
+    @cached_property
+    def summit(self) -> Point:
+        """The point that the model believes best."""
+        return climb(self.features, self.model.weights, self.incumbent)
+
+    def nominate(self) -> Nominee:
+        """Give the point with the best gain, marked down by its uncertainty; maybe the incumbent.
+
+        Any point may be it, whether it was tried or not.
+        """
+        tried = dict.fromkeys(o.point for o in self.observations)
+        best = self._most_certain([self.incumbent, self.summit, *tried])
+        while (better := self._most_certain([best, *self.space.neighbours(best)])) != best:
+            best = better
+        gain, error = self.model.gain([best])
+        return Nominee(best, float(gain[0]), float(error[0]))
+
+    def _most_certain(self, points: Sequence[Point]) -> Point:
+        free = [p for p in points if p not in self.barred]
+        gain, error = self.model.gain(free)
+        return free[int(np.argmax(gain - CAUTION * error))]
+
+    def _design(self, rng: random.Random) -> Point:
+        """Move a handful of genes of the incumbent anywhere."""
+        point = list(self.incumbent)
+        for i in rng.sample(range(len(point)), min(DESIGN_GENES, len(point))):
+            point[i] = rng.randrange(len(self.space.genes[i].levels))
+        return tuple(point)
+
+    def _predicted(self, trials: Sequence[Trial]) -> list[Trial]:
+        if not trials:
+            return []
+        gain, error = self.model.gain([t.point for t in trials])
+        return [
+            Trial(t.point, t.questions, float(g), float(e))
+            for t, g, e in zip(trials, gain, error, strict=True)
+        ]
+
+    def _trial(self, point: Point, dealt: Iterator[Hashable], count: int) -> Trial:
+        """Put a point to the next questions of the pack that it has not answered."""
+        asked: list[Hashable] = []
+        for question in dealt:
+            if question not in self._answered[point]:
+                self._answered[point].add(question)
+                asked.append(question)
+            if len(asked) == count or len(self._answered[point]) >= len(self.questions):
+                break
+        return Trial(point, tuple(asked))
+
+    def _deal(self, number: int, effort: Effort) -> Iterator[Hashable]:
+        """Deal the questions of a round: decks, each shuffled, so that all come up equally often.
+
+        Where all trials share a stream, it is the same first questions again and again.
+        """
+        if effort.same_questions:
+            while True:
+                yield from self.questions[: effort.per_trial]
+        size, start = len(self.questions), number * effort.round
+        at = start
+        while True:
+            deck = list(self.questions)
+            random.Random(f"{self._seed}:deck:{at // size}").shuffle(deck)
+            yield from deck[at % size :]
+            at += size - at % size
+
+
+def _some(trials: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.questions]
