@@ -29,7 +29,7 @@ from lab.units import QUEUE, TASK, Helpers, read_unit
 from lab.wiring import Lab
 from models.tables import DEFAULT_TENANT
 
-STALLED_AFTER_S = 30
+STALLED_AFTER_S = 15
 TRY_AGAIN_AFTER_S = 20
 MOST_ATTEMPTS = 30
 

@@ -46,7 +46,7 @@ _ALIVE = text("""
     left join procrastinate_workers w on w.id = j.worker_id
     where j.task_name = 'evaluate_unit' and j.queueing_lock like :prefix
       and (j.status = 'todo'
-           or j.status = 'doing' and w.last_heartbeat > now() - interval '30 seconds')
+           or j.status = 'doing' and w.last_heartbeat > now() - interval '15 seconds')
 """)
 
 

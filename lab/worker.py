@@ -14,9 +14,11 @@ from lab.schedule import start_schedule
 from lab.units import QUEUE
 from lab.wiring import Lab
 
-LOOK_FOR_LOST_EVERY_S = 10
+LOOK_FOR_LOST_EVERY_S = 5
 LOOK_FOR_JOBS_EVERY_S = 1
 """Besides being notified: a notice that comes while the queue is read would be missed."""
+BEAT_EVERY_S = 5
+"""Who has not been heard of for three times as long is taken for dead (`lab.jobs`)."""
 STOPS_WITHIN_S = 1
 """A job that is not done by then goes on with the next worker, behind what it has committed."""
 
@@ -63,6 +65,7 @@ async def _run(jobs: App, queue: str, concurrency: int) -> None:
         concurrency=concurrency,
         name=f"genoma {queue}",
         fetch_job_polling_interval=LOOK_FOR_JOBS_EVERY_S,
+        update_heartbeat_interval=BEAT_EVERY_S,
         delete_jobs="always" if queue == QUEUE else "never",
         shutdown_graceful_timeout=STOPS_WITHIN_S,
         install_signal_handlers=False,
