@@ -99,7 +99,7 @@ async def test_two_workers_share_one_cycle_and_buy_each_answer_once(
         states = list(await tx.scalars(select(PaidCall.state)))
         left = await tx.scalar(text(UNIT_JOBS))
     assert set(states) == {"done"}
-    assert sum(counted) == len(states) > 30
+    assert sum(counted) == len(states) >= 20
     assert min(counted) > 0, counted
     assert (left, cycle.reserved) == (0, 0)
 
