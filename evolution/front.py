@@ -2,12 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import numpy as np
 
 from evolution.population import Member
 from evolution.proof.claims import TradeRule
-from evolution.shapes import FrontPoint
+from evolution.proof.latency import is_slower
+from evolution.results import Scored
+from evolution.shapes import FrontPoint, Pair, Spent
+
+LEAST_TIMED = 12
+"""Common questions from which times say anything about their 95th percentile."""
 
 LEAST_ANSWERS = 3
 """Answers of a genome from which its cost and latency count."""
@@ -48,13 +54,33 @@ def cost_ratio(member: Member, incumbent: Member) -> float:
 
 
 def is_affordable(member: Member, incumbent: Member, rule: TradeRule) -> bool:
-    """Tell whether a better genome would cost no more than the rule allows."""
-    return cost_ratio(member, incumbent) <= 1 + rule.cost_growth
+    """Tell whether a better genome would cost, and take, no more than the rule allows."""
+    is_dear = cost_ratio(member, incumbent) > 1 + rule.cost_growth
+    return not (is_dear or is_slow(member, incumbent, rule))
+
+
+def is_slow(member: Member, incumbent: Member, rule: TradeRule) -> bool:
+    """Tell whether a genome's answers took too long on the questions that both have answered."""
+    common = sorted(member.answers.keys() & incumbent.answers.keys())
+    pairs = [_timed(q, incumbent.answers[q], member.answers[q]) for q in common]
+    return len(pairs) >= LEAST_TIMED and is_slower(pairs, rule)
+
+
+def _timed(question_id: UUID, ours: Scored, theirs: Scored) -> Pair:
+    return Pair(
+        question_id=question_id,
+        query="",
+        incumbent=ours.score,
+        candidate=theirs.score,
+        incumbent_spent=Spent(latency_ms=ours.latency_ms),
+        candidate_spent=Spent(latency_ms=theirs.latency_ms),
+    )
 
 
 def is_saving(member: Member, incumbent: Member, rule: TradeRule) -> bool:
     """Tell whether a genome looks cheaper by as much as the rule asks for."""
-    return cost_ratio(member, incumbent) <= 1 - rule.cost_saving
+    saves = cost_ratio(member, incumbent) <= 1 - rule.cost_saving
+    return saves and not is_slow(member, incumbent, rule)
 
 
 def pareto_front(members: Sequence[tuple[Member, float]]) -> tuple[FrontPoint, ...]:
