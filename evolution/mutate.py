@@ -62,7 +62,7 @@ async def generate_mutations(
     resumed cycle comes to the same trials; those that are stored already count. An empty list
     means that nothing is left to try. Raises ProviderError where the mutator is out of reach.
     """
-    if number and not effort.round:
+    if number and not (effort.round and population.view().search.observations):
         return []
     if number == 0:
         view = population.view()
@@ -141,8 +141,9 @@ async def _cross(population: Population, rng: random.Random) -> Child | None:
 
 def _draw(population: Population, rng: random.Random) -> Member:
     members = population.members.values()
-    scores: Scores[UUID] = {m.row.id: dict(m.scores.items()) for m in members if m.scores}
-    return population.members[draw_parent(scores, rng)] if scores else population.incumbent
+    by_hash = {member.row.content_hash: member for member in members if member.scores}
+    scores: Scores[str] = {digest: dict(m.scores.items()) for digest, m in by_hash.items()}
+    return by_hash[draw_parent(scores, rng)] if scores else population.incumbent
 
 
 async def _store(

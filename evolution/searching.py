@@ -35,9 +35,9 @@ async def search(
     spent = 0
     try:
         for number in count():
-            left = _left(run, population, effort, spent)
+            left = _left(run, population, effort, spent) if number else effort
             trials = await generate_mutations(population, reflection, number, left)
-            if not trials:
+            if number and not trials:
                 break
             spent += await _evaluate(run, population, trials, by_id)
         await _check(run, population, by_id, effort)
@@ -49,8 +49,6 @@ async def search(
 
 def _left(run: Run, population: Population, effort: Effort, spent: int) -> Effort:
     """What the next round may spend; a round of 0 answers ends the search."""
-    if spent == 0:
-        return effort
     reserved = population.view().search.reserve(effort)
     more = max(0, run.cycle.max_mutations - len(population.candidates))
     size = min(effort.round, effort.answers - spent - reserved, more * effort.per_trial)

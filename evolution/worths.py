@@ -39,7 +39,7 @@ def measure(view: View, gene: GeneWorth) -> GeneWorth:
     row = _contrast(view, gene)
     if row is None or not is_measured(len(having), len(population.genomes) - len(having)):
         return gene
-    mean, error = view.search.model.term(row)
+    (mean,), (error,) = (side.tolist() for side in view.search.model.combine(row))
     return replace(gene, worth=mean, low=mean - SURE_OF * error, high=mean + SURE_OF * error)
 
 
@@ -54,8 +54,10 @@ def _contrast(view: View, gene: GeneWorth) -> Array | None:
         return None
     point = view.space.origin
     others = [n for n in range(len(view.space.space.genes[index].levels)) if n != level]
-    rows = view.search.features.rows([_with(point, index, n) for n in (level, *others)])
-    return np.asarray((rows[0] - rows[1:].mean(axis=0))[: view.search.model.width])
+    model = view.search.model
+    points = [_with(point, index, n) for n in (level, *others)]
+    rows = model.relative(points, paired=model.is_paired)
+    return np.asarray(rows[:1] - rows[1:].mean(axis=0))
 
 
 def _level(view: View, index: int, gene: GeneWorth) -> int | None:

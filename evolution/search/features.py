@@ -16,6 +16,10 @@ CURVE_WIDTH = 0.5
 """Length scale of a number's effect, as a share of its range: one bend, seldom two."""
 
 
+MOST_PAIRS = 600
+"""A fit takes the cube of their number: more would take seconds a round."""
+
+
 @dataclass(frozen=True)
 class Features:
     """Maps points of a space to rows of numbers.
@@ -52,14 +56,14 @@ class Features:
     def size(self) -> int:
         return self.main_size + len(self.pairs)
 
-    def rows(self, points: Sequence[Point]) -> Array:
-        """Give the feature rows. Shape (len(points), size)."""
+    def rows(self, points: Sequence[Point], *, paired: bool) -> Array:
+        """Give the feature rows. Shape (len(points), size), or main_size without the pairs."""
         at = np.asarray(points, dtype=np.intp)
         blocks = [m[at[:, i]] for i, m in enumerate(self.mains)]
         blocks += [
             c[at[:, list(g)].sum(axis=1)] for g, c in zip(self.groups, self.counts, strict=True)
         ]
-        if self.pairs:
+        if paired and self.pairs:
             flat = self.contrast_rows(at)
             left, right = np.asarray(self.pairs).T
             blocks.append(flat[:, left] * flat[:, right])
@@ -72,8 +76,7 @@ class Features:
 def make_features(space: SearchSpace) -> Features:
     """Make the feature map of a space."""
     contrasts = tuple(_contrast(gene) for gene in space.genes)
-    owner = np.repeat(np.arange(len(contrasts)), [c.shape[1] for c in contrasts])
-    pairs = tuple((i, j) for i, j in combinations(range(len(owner)), 2) if owner[i] != owner[j])
+    pairs = _pairs(space, contrasts)
     names = sorted({gene.group for gene in space.genes if gene.kind == "switch"})
     groups = tuple(
         tuple(i for i, g in enumerate(space.genes) if g.kind == "switch" and g.group == name)
@@ -81,6 +84,16 @@ def make_features(space: SearchSpace) -> Features:
     )
     counts = tuple(_curve(np.linspace(0, 1, len(group) + 1)) for group in groups)
     return Features(space, tuple(_main(g) for g in space.genes), contrasts, groups, counts, pairs)
+
+
+def _pairs(space: SearchSpace, contrasts: tuple[Array, ...]) -> tuple[tuple[int, int], ...]:
+    """Pair the columns of different genes, those of numbers and choices before switches."""
+    sizes = [c.shape[1] for c in contrasts]
+    owner = [i for i, size in enumerate(sizes) for _ in range(size)]
+    switches = [space.genes[i].kind == "switch" for i in owner]
+    pairs = [(i, j) for i, j in combinations(range(len(owner)), 2) if owner[i] != owner[j]]
+    pairs.sort(key=lambda pair: switches[pair[0]] + switches[pair[1]])
+    return tuple(pairs[:MOST_PAIRS])
 
 
 def _main(gene: Gene) -> Array:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
@@ -73,10 +74,10 @@ class Search:
         self.questions = tuple(questions)
         self.observations = tuple(observations)
         self.barred = frozenset(barred) - {incumbent}
-        self._seed = seed
-        self._answered: dict[Point, set[Hashable]] = defaultdict(set)
+        self.seed = seed
+        self.answered: dict[Point, set[Hashable]] = defaultdict(set)
         for seen in observations:
-            self._answered[seen.point].add(seen.question)
+            self.answered[seen.point].add(seen.question)
 
     @cached_property
     def features(self) -> Features:
@@ -88,13 +89,13 @@ class Search:
 
     def open(self, effort: Effort) -> list[Trial]:
         """Give the first trials: the incumbent's, and random designs where nothing is known."""
-        rng = random.Random(f"{self._seed}:designs")
-        count = 0 if self.observations else effort.designs
-        designs = dict.fromkeys(self._design(rng) for _ in range(count))
-        dealt = self._deal(0, effort)
-        first = self._trial(self.incumbent, dealt, effort.base)
+        rng = random.Random(f"{self.seed}:designs")
+        number = 0 if self.observations else effort.designs
+        designs = dict.fromkeys(self._design(rng) for _ in range(number))
         others = [p for p in designs if p != self.incumbent and p not in self.barred]
-        return _some([first, *(self._trial(p, dealt, effort.per_trial) for p in others)])
+        pack = _Pack(self, 0, effort)
+        first = pack.deal_to(self.incumbent, effort.base)
+        return _some([first, *(pack.deal_to(p, effort.per_trial) for p in others)])
 
     def ask(self, number: int, effort: Effort, others: Sequence[Point] = ()) -> list[Trial]:
         """Give the trials of round `number`; an empty list means that nothing is left to try.
@@ -103,12 +104,12 @@ class Search:
         round is drawn by Thompson sampling: each trial is the best point of one draw of the
         posterior, so that what may still be best is tried as often as it may be best.
         """
-        rng = np.random.default_rng([self._seed, number])
-        count = max(0, effort.round // effort.per_trial - len(others))
-        drawn = [climb(self.features, self.model.sample(rng), self.summit) for _ in range(count)]
-        dealt = self._deal(number, effort)
+        rng = np.random.default_rng([self.seed, number])
+        draws = max(0, effort.round // effort.per_trial - len(others))
+        drawn = [climb(self.features, self.model.sample(rng), self.summit) for _ in range(draws)]
         points = [p for p in (*others, *drawn) if p not in self.barred]
-        return _some(self._predicted([self._trial(p, dealt, effort.per_trial) for p in points]))
+        pack = _Pack(self, number, effort)
+        return _some(self._predicted([pack.deal_to(p, effort.per_trial) for p in points]))
 
     def reserve(self, effort: Effort) -> int:
         """Judged answers to keep for the check: more where the model misses something."""
@@ -124,10 +125,10 @@ class Search:
 
         It is one finalist where the model explains the data, else as many as can be paid for.
         """
-        theirs = [q for q in self.questions if q in self._answered[self.incumbent]][: effort.base]
+        theirs = [q for q in self.questions if q in self.answered[self.incumbent]][: effort.base]
         trials, left = [], self.reserve(effort)
         for point in self._finalists(max(1, left // max(1, effort.base))):
-            asked = [q for q in theirs if q not in self._answered[point]][:left]
+            asked = [q for q in theirs if q not in self.answered[point]][:left]
             left -= len(asked)
             trials.append(Trial(point, tuple(asked)))
         return _some(self._predicted(trials))
@@ -190,32 +191,37 @@ class Search:
             for t, g, e in zip(trials, gain, error, strict=True)
         ]
 
-    def _trial(self, point: Point, dealt: Iterator[Hashable], count: int) -> Trial:
-        """Put a point to the next questions of the pack that it has not answered."""
+
+class _Pack:
+    """The questions of one round: decks, each shuffled, so that all come up equally often.
+
+    Where all trials share a stream, it is the same first questions again and again.
+    """
+
+    def __init__(self, search: Search, number: int, effort: Effort) -> None:
+        streamed = search.questions[: effort.per_trial]
+        self._questions = streamed if effort.same_questions else search.questions
+        self._answered = {point: set(known) for point, known in search.answered.items()}
+        self._dealt = self._deal(search.seed, number * effort.round, effort.same_questions)
+
+    def _deal(self, seed: int, start: int, same: bool) -> Iterator[Hashable]:
+        size = len(self._questions)
+        for at in count(0 if same else start):
+            deck = list(self._questions)
+            if not same:
+                random.Random(f"{seed}:deck:{at // size}").shuffle(deck)
+            yield deck[at % size]
+
+    def deal_to(self, point: Point, most: int) -> Trial:
+        """Put a point to the next questions that it has not answered, at most `most`."""
+        answered = self._answered.setdefault(point, set())
         asked: list[Hashable] = []
-        for question in dealt:
-            if question not in self._answered[point]:
-                self._answered[point].add(question)
+        while len(asked) < most and not answered.issuperset(self._questions):
+            question = next(self._dealt)
+            if question not in answered:
+                answered.add(question)
                 asked.append(question)
-            if len(asked) == count or len(self._answered[point]) >= len(self.questions):
-                break
         return Trial(point, tuple(asked))
-
-    def _deal(self, number: int, effort: Effort) -> Iterator[Hashable]:
-        """Deal the questions of a round: decks, each shuffled, so that all come up equally often.
-
-        Where all trials share a stream, it is the same first questions again and again.
-        """
-        if effort.same_questions:
-            while True:
-                yield from self.questions[: effort.per_trial]
-        size, start = len(self.questions), number * effort.round
-        at = start
-        while True:
-            deck = list(self.questions)
-            random.Random(f"{self._seed}:deck:{at // size}").shuffle(deck)
-            yield from deck[at % size :]
-            at += size - at % size
 
 
 def _some(trials: Sequence[Trial]) -> list[Trial]:
