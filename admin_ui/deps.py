@@ -41,7 +41,7 @@ class AdminParts:
     """The zone in which times are shown; its name stands beside them."""
     static: StaticFiles = field(default_factory=load_static_files)
     cycle_budget: int = 600
-    max_mutations: int = 12
+    max_mutations: int = 500
     least_budget: int = 288
 
 

@@ -49,6 +49,10 @@ class CopyGuard:
                 return f"{_place(gene)} carries {leak} of a tenant's text into a shared genome"
         return None
 
+    def copies(self, text: str) -> bool:
+        """Tell whether an instruction has eight words in a row of the evaluation."""
+        return any(hash(run) in self._windows for run in windows_of(text, COPIED_WORDS))
+
 
 _EXAM = "an evaluation question, reference or answer"
 

@@ -19,7 +19,7 @@ from models.tables.base import utc_now
 MEASURED_FROM = 0.2
 """Share of the tried genomes that must have a gene, and that must lack it, for a measured worth."""
 
-_BY_HAND = "hand"
+BY_HAND = "hand"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class GeneWorth:
     """The prompt that it stands in, dotted (`system_prompt`, `profiles.how_to.system_prompt`)."""
     gene_id: str
     text: str
-    origin: str = _BY_HAND
+    origin: str = BY_HAND
     tried: int = 0
     """Judged search answers under genomes that have it: all that the caller knows of."""
     worth: float | None = None
@@ -128,7 +128,7 @@ def _row(gene: GeneWorth, domain: str, layer: Layer, cycle_id: UUID | None) -> d
         "text": gene.text,
         "text_hash": text_hash(gene.text),
         "origin": gene.origin,
-        "cycle_id": None if gene.origin == _BY_HAND else cycle_id,
+        "cycle_id": None if gene.origin == BY_HAND else cycle_id,
         "tried": gene.tried,
         "worth": gene.worth,
         "low": gene.low,

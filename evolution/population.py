@@ -1,14 +1,17 @@
 """The population of a running cycle: its genomes, their answers, and what former nights knew."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from uuid import UUID
 
 from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from evolution.copying import CopyGuard, load_exam_texts
 from evolution.evaluate import Contender
-from evolution.gene_bank import GeneWorth, load_bank
+from evolution.gene_bank import BY_HAND, GeneWorth, load_bank
 from evolution.genome_space import GenomeSpace, make_space
 from evolution.genomes import load_row
 from evolution.memory import Remembered, load_genomes, load_remembered
@@ -128,6 +131,17 @@ class View:
         return [m for m in members if self.space.point_of(m.genome) == point]
 
 
+async def _load_clean_bank(tx: AsyncSession, run: Run) -> tuple[GeneWorth, ...]:
+    """Load the bank without what copies questions that were imported since."""
+    bank = await load_bank(tx, run.cycle.domain, run.plan.layer)
+    written = [gene for gene in bank if gene.origin != BY_HAND]
+    if not written:
+        return bank
+    texts = await load_exam_texts(tx, run.parts.scope.corpus_id)
+    guard = await asyncio.to_thread(CopyGuard, texts)
+    return tuple(g for g in bank if g.origin == BY_HAND or not guard.copies(g.text))
+
+
 async def open_population(run: Run) -> Population:
     """Load what a search starts from: the incumbent, the gene bank, and former nights."""
     cycle, plan = run.cycle, run.plan
@@ -135,7 +149,7 @@ async def open_population(run: Run) -> Population:
         remembered = await load_remembered(tx, plan.remembered)
         former = await load_genomes(tx, {r.genome_id for r in remembered})
         row = await load_row(tx, plan.incumbent_id)
-        bank = await load_bank(tx, cycle.domain, plan.layer)
+        bank = await _load_clean_bank(tx, run)
         closed = select(EvolutionGenome).filter_by(domain=cycle.domain, layer=plan.layer)
         rows = await tx.scalars(closed.where(EvolutionGenome.status.in_(BARRED)))
         barred = tuple(load_genome(each.content) for each in rows)

@@ -63,7 +63,11 @@ async def _evaluate(
     results = await run.evaluator.eval_trials(work, "search")
     for trial, scored in zip(trials, results, strict=True):
         trial.member.answers |= {result.question_id: result for result in scored}
-    await run.board.show(phase="searching", candidates=lines_of(population, population.view()))
+    await run.board.show(
+        phase="searching",
+        tried=len(population.candidates),
+        candidates=lines_of(population, population.view()),
+    )
     return sum(len(t.question_ids) * _price(run, population, t) for t in trials)
 
 

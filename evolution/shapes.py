@@ -68,6 +68,8 @@ class CycleProgress(Frozen):
     planned: int = 0
     unscored: int = 0
     failed: int = 0
+    tried: int = 0
+    """Candidates by now; `candidates` holds those that lead."""
     candidates: tuple[CandidateProgress, ...] = ()
     note: str = ""
 

@@ -26,7 +26,7 @@ def run_cycle(
     budget: Annotated[
         int | None, typer.Option(help="Judged answers to spend.", show_default="600")
     ] = None,
-    max_mutations: Annotated[int, typer.Option(help="Candidates at the most.")] = 12,
+    max_mutations: Annotated[int, typer.Option(help="Candidates at the most.")] = 500,
     seed: Annotated[
         int | None, typer.Option(help="Makes the draws repeatable.", show_default="random")
     ] = None,
