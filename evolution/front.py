@@ -35,7 +35,7 @@ def economy_of(member: Member) -> Economy | None:
         return None
     micros = float(np.mean([a.micros for a in answers]))
     tokens = float(np.mean([a.tokens for a in answers]))
-    p95 = float(np.quantile([a.latency_ms for a in answers], 0.95))
+    p95 = float(np.quantile([a.timed_ms for a in answers], 0.95))
     return Economy(micros or tokens, p95)
 
 
@@ -72,8 +72,8 @@ def _timed(question_id: UUID, ours: Scored, theirs: Scored) -> Pair:
         query="",
         incumbent=ours.score,
         candidate=theirs.score,
-        incumbent_spent=Spent(latency_ms=ours.latency_ms),
-        candidate_spent=Spent(latency_ms=theirs.latency_ms),
+        incumbent_spent=Spent(latency_ms=ours.timed_ms),
+        candidate_spent=Spent(latency_ms=theirs.timed_ms),
     )
 
 

@@ -127,7 +127,7 @@ def _pairs(
 
 
 def _spent(scored: Scored) -> Spent:
-    return Spent(tokens=scored.tokens, micros=scored.micros, latency_ms=scored.latency_ms)
+    return Spent(tokens=scored.tokens, micros=scored.micros, latency_ms=scored.timed_ms)
 
 
 async def _put_up(

@@ -32,6 +32,14 @@ class Scored:
     micros: int = 0
     """What the answer cost, judging not counted: millionths of the currency of the prices."""
 
+    @property
+    def timed_ms(self) -> float:
+        """Latency of an answer that called a model; 0 (not timed) for one of built-in parts.
+
+        How long these take tells how busy the lab's machine is, not how they will serve.
+        """
+        return self.latency_ms if self.tokens else 0.0
+
 
 @dataclass(frozen=True)
 class Outcome:

@@ -36,8 +36,8 @@ class TradeRule(Frozen):
     """`cheaper`: the mean cost of an answer is shown to fall by more than this."""
     latency_growth: float = 0.10
     """Both: the 95th percentile of the latency may grow by this much."""
-    latency_slack_ms: float = 100.0
-    """Both: and by this, under which a reply feels immediate (Nielsen 1993)."""
+    latency_slack_ms: float = 50.0
+    """Both: and by this, which nobody feels."""
 
 
 @dataclass(frozen=True)
