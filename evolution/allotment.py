@@ -50,7 +50,7 @@ def plan_budget(
         )
     left = budget - proof - (SESSION_ANSWERS if layer == "routing" else 0)
     if layer == "cache_policy":
-        effort = plan_streams(left, search, base)
+        effort = plan_streams(left, search, max_mutations, base)
     else:
         effort = plan_effort(left, search, max_mutations, concurrency)
     trials = (left - base * effort.base - effort.check) // effort.per_trial

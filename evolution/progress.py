@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import text, update
 
 from evolution.results import Scored
-from evolution.shapes import CandidateProgress, CycleProgress
+from evolution.shapes import CycleProgress
 from kit.db import Database
 from models.tables import Cycle
 
@@ -33,12 +33,6 @@ class Board:
         """Change the board and write it at once."""
         self.progress = self.progress.model_copy(update=changes)
         await self._write()
-
-    async def show_candidate(self, candidate: CandidateProgress) -> None:
-        """Put a candidate's line up, in place of its former one."""
-        others = {c.genome_id: c for c in self.progress.candidates}
-        others[candidate.genome_id] = candidate
-        await self.show(candidates=tuple(others.values()))
 
     async def count(self, _scored: Scored) -> None:
         """Tell of one judged answer; written at most twice a second."""

@@ -40,7 +40,7 @@ def plan_effort(answers: int, questions: int, most_trials: int, concurrency: int
     Where `most_trials` is small, each trial gets more questions. A round is made of whole waves
     of `concurrency` answers at once, so that nobody waits for the last one of a wave.
     """
-    base = min(BASE, questions, answers // 3)
+    base = max(1, min(BASE, questions, answers // 3))
     check = min(3 * base, answers // 8)
     left = answers - base - check
     per_trial = max(1, min(questions, max(PER_TRIAL, left // most_trials)))
@@ -49,12 +49,12 @@ def plan_effort(answers: int, questions: int, most_trials: int, concurrency: int
     return Effort(answers, base, per_trial, designs, max(per_trial, waves * concurrency), check)
 
 
-def plan_streams(answers: int, questions: int, per_question: int) -> Effort:
+def plan_streams(answers: int, questions: int, most_trials: int, per_question: int) -> Effort:
     """Divide the answers where a trial is a whole stream of questions, replayed.
 
     The incumbent takes `per_question` judged answers a question, a trial at most one more.
     """
     block = min(LEAST_ROUND, questions, max(1, answers // (per_question + 4)))
     left = answers - per_question * block
-    designs = min(DESIGNS, left // DESIGN_SHARE // block)
+    designs = min(DESIGNS, left // DESIGN_SHARE // block, most_trials)
     return Effort(answers, block, block, designs, 4 * block, 0, same_questions=True)

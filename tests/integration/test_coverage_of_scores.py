@@ -11,9 +11,10 @@ from sqlalchemy import select
 from evolution.evaluate import Contender, Evaluator
 from evolution.fakes import PlantedAnswers
 from evolution.genomes import load_incumbent
+from evolution.population import Member
 from evolution.progress import Board
-from evolution.race import Lane, line_of
 from evolution.results import Scored
+from evolution.standing import line_of
 from judge.llm_judge import LlmJudge
 from judge.verdict import CRITERIA
 from kit.chat import ChatRequest
@@ -55,9 +56,9 @@ async def evaluate(world: World, count: int) -> tuple[UUID, list[Scored], Board]
         row = await load_incumbent(tx, "default", "postprocess")
     incumbent = Contender(row.id, genome_name(world.genomes.postprocess), world.genomes)
     scored = await evaluator.eval_genome(incumbent, questions[:count], "search")
-    await board.show_candidate(
-        line_of(Lane(row, incumbent, [s.score for s in scored]), "incumbent", None)
-    )
+    answers = {each.question_id: each for each in scored}
+    member = Member(row, world.genomes.postprocess, incumbent, answers)
+    await board.show(candidates=(line_of(member, "incumbent", None, None),))
     return cycle_id, scored, board
 
 

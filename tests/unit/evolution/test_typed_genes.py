@@ -1,15 +1,11 @@
-"""Typed mutations stay within the schema and leave alone what cannot act."""
+"""The schema is the search space: what can act becomes a gene, with the bounds it declares."""
 
-import random
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolution.operators import genes_to_move, mutate
+from evolution.search.space import Gene
+from evolution.typed_genes import genes_to_move, typed_gene
 from models.defaults import DEFAULT_GENOMES
-from models.diff import changed_genes
-from models.genes import slots_of
 from models.genome import LAYERS, Layer, dump_genome, parse_genome
 
 BUILT_IN_INERT = frozenset(
@@ -22,28 +18,9 @@ BUILT_IN_INERT = frozenset(
 )
 
 
-@given(st.sampled_from(LAYERS), st.integers(0, 10**6))
-def test_every_child_is_a_valid_genome_with_one_to_three_changes(layer: Layer, seed: int) -> None:
-    parent = DEFAULT_GENOMES[layer]
-    child, note = mutate(parent, frozenset(), random.Random(seed))
-    assert parse_genome(dump_genome(child)) == child
-    assert note.count(";") <= 2
-    assert child.layer == layer
-
-
-@given(st.integers(0, 10**6))
-def test_a_prompt_never_loses_a_slot(seed: int) -> None:
-    parent = DEFAULT_GENOMES["postprocess"]
-    child, _ = mutate(parent, frozenset(), random.Random(seed))
-    found = {name for gene in child.system_prompt for name in slots_of(gene.text)}
-    assert found == {"question", "context"}
-
-
-@given(st.integers(0, 10**6))
-def test_inert_genes_are_never_touched(seed: int) -> None:
-    parent = DEFAULT_GENOMES["routing"]
-    child, _ = mutate(parent, BUILT_IN_INERT, random.Random(seed))
-    assert all("prompt" not in change.path for change in changed_genes(parent, child))
+def genes_of(layer: Layer, inert: frozenset[str] = frozenset()) -> dict[str, Gene]:
+    places = genes_to_move(DEFAULT_GENOMES[layer], inert)
+    return {p.dotted: typed_gene(p, {p.value}) for p in places if not p.is_prompt}
 
 
 def test_the_search_space_is_read_from_the_schema() -> None:
@@ -51,6 +28,39 @@ def test_the_search_space_is_read_from_the_schema() -> None:
     assert names == {"chunk_count", "max_tokens", "citation_policy", "verbosity"}
 
 
-def test_a_layer_without_a_movable_gene_says_so() -> None:
-    with pytest.raises(ValueError, match="no gene of layer"):
-        mutate(DEFAULT_GENOMES["routing"], frozenset({"routing.*"}), random.Random(1))
+def test_inert_genes_are_not_moved_wherever_they_stand() -> None:
+    moved = genes_to_move(DEFAULT_GENOMES["routing"], BUILT_IN_INERT)
+    assert moved and not any(place.is_prompt for place in moved)
+    assert genes_to_move(DEFAULT_GENOMES["routing"], frozenset({"routing.*"})) == []
+
+
+@given(st.sampled_from(LAYERS), st.data())
+def test_each_level_of_each_gene_is_a_valid_genome(layer: Layer, data: st.DataObject) -> None:
+    content = dump_genome(DEFAULT_GENOMES[layer])
+    gene = data.draw(st.sampled_from(sorted(genes_of(layer).values(), key=lambda g: g.name)))
+    level = data.draw(st.sampled_from(gene.levels))
+    part, path = content, gene.name.split(".")
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = level
+    assert dump_genome(parse_genome(content)) == content
+
+
+def test_a_gene_spans_its_bounds_and_knows_the_value_that_is_there() -> None:
+    for layer in LAYERS:
+        for place in genes_to_move(DEFAULT_GENOMES[layer], frozenset()):
+            if place.is_prompt:
+                continue
+            gene = typed_gene(place, {place.value})
+            assert place.value in gene.levels
+            assert len(gene.levels) == len(set(gene.levels)) > 1
+            if gene.kind == "number":
+                assert list(gene.places) == sorted(gene.places)
+                assert (gene.places[0], gene.places[-1]) == (0.0, 1.0)
+
+
+def test_a_value_from_between_the_levels_becomes_one() -> None:
+    places = genes_to_move(DEFAULT_GENOMES["postprocess"], BUILT_IN_INERT)
+    place = next(place for place in places if place.dotted == "max_tokens")
+    assert 777 not in typed_gene(place, set()).levels
+    assert 777 in typed_gene(place, {777}).levels

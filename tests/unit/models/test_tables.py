@@ -8,7 +8,11 @@ LAB_WIDE = {
     "api_key",
     "audit_log",
     "deployment",
+    "endpoint",
+    "endpoint_lease",
     "evolution_genome",
+    "gene_bank",
+    "proof_book",
     "setup_link",
     "tenant",
 }
