@@ -40,7 +40,8 @@ async def search(
             if number and not trials:
                 break
             spent += await _evaluate(run, population, trials, by_id)
-        await _check(run, population, by_id, effort)
+        left = min(effort.check, effort.answers - spent)
+        await _check(run, population, by_id, replace(effort, check=left))
     except BudgetExhausted as error:
         if not error.kept:
             raise

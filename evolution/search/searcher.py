@@ -105,9 +105,10 @@ class Search:
         posterior, so that what may still be best is tried as often as it may be best.
         """
         rng = np.random.default_rng([self.seed, number])
-        draws = max(0, effort.round // effort.per_trial - len(others))
+        most = effort.round // effort.per_trial
+        draws = max(0, most - len(others))
         drawn = [climb(self.features, self.model.sample(rng), self.summit) for _ in range(draws)]
-        points = [p for p in (*others, *drawn) if p not in self.barred]
+        points = [p for p in (*others, *drawn) if p not in self.barred][:most]
         pack = _Pack(self, number, effort)
         return _some(self._predicted([pack.deal_to(p, effort.per_trial) for p in points]))
 
