@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -45,7 +46,10 @@ class GenomeSpace:
     def point_of(self, genome: Genome) -> Point | None:
         """Give the point of a genome; None where it has something that the space does not."""
         values = _values_of(genome)
-        if any(name not in self._names for name, value in values.items() if name in _texts(values)):
+        texts = _texts(values)
+        if {name: text for name, text in texts.items() if name not in self.texts} != self._fixed:
+            return None
+        if any(texts[name] not in known for name, known in self.texts.items() if name in texts):
             return None
         known = {gene.name: values.get(gene.name, ABSENT) for gene in self.space.genes}
         try:
@@ -67,15 +71,11 @@ class GenomeSpace:
         except ValidationError:
             return None
 
-    @property
-    def _names(self) -> frozenset[str]:
-        return frozenset(gene.name for gene in self.space.genes) | self._fixed
-
-    @property
-    def _fixed(self) -> frozenset[str]:
-        """Instructions of the incumbent that the search cannot move: inert ones."""
-        moved = {gene.name for gene in self.space.genes}
-        return frozenset(_texts(_values_of(self.incumbent))) - moved
+    @cached_property
+    def _fixed(self) -> Values:
+        """Instructions of the incumbent that the search cannot move, with their texts."""
+        texts = _texts(_values_of(self.incumbent))
+        return {name: text for name, text in texts.items() if name not in self.texts}
 
     def _switched(self, values: Values) -> Values:
         """Write an instruction with one text as there or not there."""

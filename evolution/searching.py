@@ -40,8 +40,8 @@ async def search(
             if number and not trials:
                 break
             spent += await _evaluate(run, population, trials, by_id)
-        left = min(effort.check, effort.answers - spent)
-        await _check(run, population, by_id, replace(effort, check=left))
+        check = min(effort.check, effort.answers - spent)
+        await _check(run, population, by_id, replace(effort, check=check))
     except BudgetExhausted as error:
         if not error.kept:
             raise
