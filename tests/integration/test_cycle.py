@@ -55,7 +55,7 @@ async def test_where_nothing_matters_nothing_is_promoted(db: Database) -> None:
     result = await world.run()
     assert result.outcome == "nothing_better"
     assert "Nothing better found" in result.sentence or "Not proven" in result.sentence
-    assert result.tried == 12
+    assert result.tried > 12
     assert await world.count(Approval) == 0
 
 
