@@ -34,9 +34,7 @@ async def test_a_night_starts_from_the_answers_of_the_one_before(db: Database) -
     await run_cycle(world.parts, first)
     await run_cycle(world.parts, second)
     async with db.transaction(DEFAULT_TENANT) as tx:
-        plans = [
-            CyclePlan.model_validate((await tx.get_one(Cycle, i)).plan) for i in (first, second)
-        ]
+        cycles = [await tx.get_one(Cycle, cycle_id) for cycle_id in (first, second)]
         rows = await tx.execute(select(EvolutionGenome.cycle_id, EvolutionGenome.operator))
         operators = {(row.cycle_id, row.operator) for row in rows}
     plans = [CyclePlan.model_validate(cycle.plan) for cycle in cycles]
