@@ -22,7 +22,7 @@ PROOF_SHARE = 3
 """At most two thirds of all answers are kept for the proof: two a question."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Harness:
     """The other end of the line."""
 
