@@ -6,6 +6,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from sqlalchemy import select
 
 from accounts.capacity import Capacity
 from accounts.storm import Patience
@@ -16,7 +17,14 @@ from kit.db import Database, make_signal_engine
 from kit.errors import ProviderBusy
 from kit.openai_llm import OpenAIChat
 from lab.database import DatabaseUrls
-from models.tables import DEFAULT_TENANT, LAB_TENANT, Cycle, EvolutionEvalResult, LedgerEntry
+from models.tables import (
+    DEFAULT_TENANT,
+    LAB_TENANT,
+    Cycle,
+    EvolutionEvalResult,
+    LedgerEntry,
+    Trial,
+)
 from tests.support.openai_server import ModelServer
 from tests.support.planted_world import World, fewer_fragments_are_better, make_world
 
@@ -79,7 +87,11 @@ async def test_a_busy_mutator_ends_the_cycle_and_no_answer_is_judged_meanwhile(
     assert cycle.status == "failed"
     assert cycle.error is not None
     assert cycle.error.startswith("the mutator is unavailable: the model")
-    assert await world.count(EvolutionEvalResult) == cycle.spent < 60
+    async with db.transaction(DEFAULT_TENANT) as tx:
+        trials = list(await tx.scalars(select(Trial)))
+    assert {trial.round for trial in trials} == {0}  # before the mutator was first asked
+    judged = await world.count(EvolutionEvalResult)
+    assert cycle.spent <= judged == sum(len(trial.question_ids) for trial in trials)
     assert len(models.calls) == 5
     assert cycle.result is None
 
