@@ -4,24 +4,24 @@ import time
 from uuid import UUID
 
 from evolution.allotment import plan_budget
-from evolution.calls import book_lost
+from evolution.breeding.gene_bank import bank_genes
+from evolution.breeding.population import Population, open_population
+from evolution.breeding.reflecting import make_reflection
+from evolution.breeding.worths import measure_all
+from evolution.buying.calls import book_lost
+from evolution.buying.replay import make_evaluator
 from evolution.finish import finish_cycle
-from evolution.gene_bank import bank_genes
 from evolution.genomes import load_row, move
 from evolution.parts import CycleParts
 from evolution.plan import make_plan
-from evolution.population import Population, open_population
 from evolution.progress import Board
 from evolution.questions import book_search
-from evolution.reflecting import make_reflection
-from evolution.replay import make_evaluator
 from evolution.running import Run
 from evolution.search.effort import Effort
 from evolution.searching import search
 from evolution.shapes import CyclePlan, CycleResult
 from evolution.shortfall import end_short, within_time
 from evolution.store import load_cycle, mark_done, mark_failed, mark_running, mark_stopped
-from evolution.worths import measure_all
 from kit.errors import BudgetExhausted, Conflict, GenomaError, Stopped, Unavailable
 from models.lifecycle import Status
 from models.tables import Cycle

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import uuid4
 
-from evolution.paid import hash_key
+from evolution.buying.paid import hash_key
 from evolution.parts import SessionTranscript
 from judge.port import Exam
 from judge.verdict import CRITERIA, CriterionVerdict, Unscored, Verdict

@@ -1,12 +1,12 @@
 """How a cycle ends: the session, the proof if there is something to prove, the result in words."""
 
+from evolution.buying.replay import SAVED_ANSWER_WORTH
+from evolution.buying.results import load_known
+from evolution.buying.session import eval_session
 from evolution.promote import Finalist as Proposed
 from evolution.promote import promote_best
 from evolution.proof.sentence import sentence_of, signed
-from evolution.replay import SAVED_ANSWER_WORTH
-from evolution.results import load_known
 from evolution.running import Run
-from evolution.session import eval_session
 from evolution.shapes import CandidateProgress, CycleResult, Proof
 from evolution.standing import Finalist, Standing
 

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import numpy as np
 
-from evolution.population import Member
+from evolution.breeding.population import Member
+from evolution.buying.results import Scored
 from evolution.proof.claims import TradeRule
 from evolution.proof.latency import is_slower
-from evolution.results import Scored
 from evolution.shapes import FrontPoint, Pair, Spent
 
 LEAST_TIMED = 12

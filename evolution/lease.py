@@ -10,7 +10,7 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
-from evolution.budget import clock_stops
+from evolution.buying.budget import clock_stops
 from evolution.store import load_cycle
 from kit.db import Database, set_tenant
 from kit.errors import Conflict, Unavailable

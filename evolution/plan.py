@@ -11,10 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from corpus.traffic import take_traffic
 from evolution.allotment import BudgetPlan, least_answers, plan_budget
-from evolution.evidence import load_dialogues, load_tried
+from evolution.breeding.evidence import load_dialogues, load_tried
+from evolution.breeding.memory import context_of, find_remembered
+from evolution.buying.limits import NONE_CALLED, UNLIMITED, Called, Division, Limits, plan_limits
 from evolution.genomes import load_incumbent
-from evolution.limits import NONE_CALLED, UNLIMITED, Called, Division, Limits, plan_limits
-from evolution.memory import context_of, find_remembered
 from evolution.parts import CycleParts
 from evolution.proof.group_sequential import planned_looks
 from evolution.questions import MIN_CONFIRM, Split, split_questions

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import text, update
 
-from evolution.results import Scored
+from evolution.buying.results import Scored
 from evolution.shapes import CycleProgress
 from kit.db import Database
 from models.tables import Cycle

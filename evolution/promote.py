@@ -8,14 +8,14 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from evolution.binding import bind
-from evolution.evaluate import Contender, Evaluator
+from evolution.buying.evaluate import Contender, Evaluator
+from evolution.buying.paid import hash_key
+from evolution.buying.results import Scored
 from evolution.genomes import load_row, move
-from evolution.paid import hash_key
 from evolution.proof.book import Opening, close_proof, open_proofs
 from evolution.proof.group_sequential import conclude, judge_look
 from evolution.proof.sentence import sentence_of
 from evolution.questions import spend_confirm
-from evolution.results import Scored
 from evolution.shapes import Claim, CyclePlan, Pair, Proof, Spent
 from models.lifecycle import Status
 from models.tables import Approval, Question

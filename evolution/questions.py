@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.budget import open_proof
+from evolution.buying.budget import open_proof
 from kit.errors import Conflict
 from models.genome import Layer
 from models.tables import Question, QuestionUse

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from evolution.calls import PaidScope
-from evolution.evaluate import Contender, Evaluator
-from evolution.paid import hash_key, paying_for
+from evolution.buying.calls import PaidScope
+from evolution.buying.evaluate import Contender, Evaluator
+from evolution.buying.paid import hash_key, paying_for
 from evolution.parts import CycleParts
 from evolution.progress import Board
 from evolution.shapes import CyclePlan

@@ -6,11 +6,11 @@ from itertools import count
 from uuid import UUID
 
 from evolution.allotment import baseline_cost
+from evolution.breeding.mutate import Planned, enrol, generate_mutations, plan_check
+from evolution.breeding.population import Member, Population, View
+from evolution.breeding.reflection import Reflection
 from evolution.front import is_affordable, is_saving, pareto_front
-from evolution.mutate import Planned, enrol, generate_mutations, plan_check
-from evolution.population import Member, Population, View
 from evolution.proof.claims import TradeRule
-from evolution.reflection import Reflection
 from evolution.running import Run
 from evolution.search.effort import Effort
 from evolution.search.searcher import CAUTION, LEAST_GAIN, SURE

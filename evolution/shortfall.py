@@ -8,9 +8,9 @@ from uuid import UUID
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.budget import load_seconds_left
-from evolution.calls import book_lost
-from evolution.gains import MeasuredGain, load_gains
+from evolution.breeding.gains import MeasuredGain, load_gains
+from evolution.buying.budget import load_seconds_left
+from evolution.buying.calls import book_lost
 from evolution.genomes import load_row, move
 from evolution.parts import CycleParts
 from evolution.proof.book import close_proof

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from evolution.population import Member, Population, View
+from evolution.breeding.population import Member, Population, View
 from evolution.shapes import CandidateProgress, Claim, FrontPoint, Refusal
 
 SHOWN = 12

@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.budget import clock_starts, clock_stops
+from evolution.buying.budget import clock_starts, clock_stops
 from evolution.shapes import CycleResult
 from evolution.wishes import STOPPED_AS
 from kit.errors import Conflict, NotFound, Stopped

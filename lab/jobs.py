@@ -11,7 +11,7 @@ from procrastinate.jobs import Job
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.hands import Desks
+from evolution.buying.hands import Desks
 from evolution.parts import Phase, Unit
 from evolution.store import load_cycle
 from kit.db import libpq_url

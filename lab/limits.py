@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from evolution.limits import MICROS, Called, Limits
+from evolution.buying.limits import MICROS, Called, Limits
 from kit.prices import price_of
 from kit.settings import Settings
 from lab.models import ChatModels

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from procrastinate import App
 
+from evolution.buying.hands import Desks
 from evolution.cycle import run_cycle
-from evolution.hands import Desks
 from evolution.lease import hold
 from evolution.shapes import CycleResult
 from lab.units import QueuedHands

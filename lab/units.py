@@ -11,13 +11,13 @@ from procrastinate.jobs import Job
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.evaluate import Contender, Evaluator
+from evolution.buying.evaluate import Contender, Evaluator
+from evolution.buying.hands import Desk, Desks, run_all_of
+from evolution.buying.replay import make_evaluator
+from evolution.buying.results import Scored
 from evolution.genomes import load_row
-from evolution.hands import Desk, Desks, run_all_of
 from evolution.lease import LeasedDatabase, join
 from evolution.parts import DoUnit, Phase, Unit
-from evolution.replay import make_evaluator
-from evolution.results import Scored
 from evolution.shapes import CyclePlan
 from evolution.store import load_cycle
 from kit.errors import Unavailable

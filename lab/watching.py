@@ -12,7 +12,7 @@ from rich.text import Text
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from accounts.endpoints import load_closed
-from evolution.hands import Desks
+from evolution.buying.hands import Desks
 from evolution.shapes import CandidateProgress, CycleProgress, CycleResult
 from evolution.store import load_cycle
 from kit.errors import Stopped, Unavailable

@@ -9,9 +9,9 @@ from functools import partial
 from uuid import UUID, uuid4
 
 from accounts.capacity import Capacity
-from evolution.paid import PaidChat
+from evolution.buying.paid import PaidChat
+from evolution.buying.session import SEARCH_LIMIT, DirectToolSession
 from evolution.parts import CycleParts
-from evolution.session import SEARCH_LIMIT, DirectToolSession
 from judge.builtin_judge import BuiltinJudge
 from judge.llm_judge import LlmJudge
 from judge.port import Judge

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from admin_ui.reading.paging import Cursor, Page, cut, page_after
-from evolution.limits import Spending, spending
+from evolution.buying.limits import Spending, spending
 from evolution.shapes import CandidateProgress, CyclePlan, CycleProgress, CycleResult
 from kit.errors import NotFound
 from models.diff import GeneChange, changed_genes

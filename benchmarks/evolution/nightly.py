@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.evolution.bench_space import BenchSpace, Config, make_bench_space
 from benchmarks.evolution.one_night import Judge, Night
-from evolution.memory import MOST_REMEMBERED
+from evolution.breeding.memory import MOST_REMEMBERED
 from evolution.proof.wealth import Entry, next_alpha
 from evolution.search.space import Point
 from evolution.search.surrogate import Observation

@@ -24,16 +24,16 @@ from uuid import UUID
 import psutil
 
 from accounts.capacity import Capacity
+from evolution.buying.evaluate import Contender, Evaluator
+from evolution.buying.hands import Desks
+from evolution.buying.paid import PaidChat
+from evolution.buying.results import Scored
 from evolution.cycle import run_cycle
-from evolution.evaluate import Contender, Evaluator
 from evolution.fakes import PlantedAnswers, PlantedJudge, PlantedSession
 from evolution.genomes import Origin, add_genome, seed_genomes
-from evolution.hands import Desks
 from evolution.lease import LeasedDatabase, hold
-from evolution.paid import PaidChat
 from evolution.parts import CycleParts, DoUnit, Hands, Unit
 from evolution.plan import CycleOrder, create_cycle
-from evolution.results import Scored
 from evolution.store import mark_running
 from judge.port import Exam
 from judge.verdict import Unscored, Verdict

@@ -68,7 +68,7 @@ async def _lineage(domain: str, layer: str) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
-    from evolution.lineage import load_lineage
+    from evolution.breeding.lineage import load_lineage
     from kit.errors import BadInput
     from lab.commands.opening import opened
     from models.genome import LAYERS

@@ -7,9 +7,9 @@ import pytest
 from playwright.async_api import Browser, Page, Route
 
 from admin_ui.templating import FOLDER
-from evolution.gains import MeasuredGain
-from evolution.lineage import Lineage, LineageNode
-from evolution.lineage_drawing import draw_lineage
+from evolution.breeding.gains import MeasuredGain
+from evolution.breeding.lineage import Lineage, LineageNode
+from evolution.breeding.lineage_drawing import draw_lineage
 from models.lifecycle import Status
 
 STATIC = FOLDER.parent / "static"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import func, select, update
 
+from evolution.buying.paid import PaidChat
 from evolution.cycle import run_cycle
 from evolution.fakes import PlantedAnswers, PlantedJudge, PlantedSession
-from evolution.paid import PaidChat
 from evolution.shapes import CycleResult
 from judge.port import Exam
 from judge.verdict import Unscored, Verdict

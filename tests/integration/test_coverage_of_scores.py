@@ -8,12 +8,12 @@ from uuid import UUID
 from rich.console import Console
 from sqlalchemy import select
 
-from evolution.evaluate import Contender, Evaluator
+from evolution.breeding.population import Member
+from evolution.buying.evaluate import Contender, Evaluator
+from evolution.buying.results import Scored
 from evolution.fakes import PlantedAnswers
 from evolution.genomes import load_incumbent
-from evolution.population import Member
 from evolution.progress import Board
-from evolution.results import Scored
 from evolution.standing import line_of
 from judge.llm_judge import LlmJudge
 from judge.verdict import CRITERIA

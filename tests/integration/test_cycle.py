@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select
 
+from evolution.buying.paid import PaidChat
 from evolution.cycle import run_cycle
 from evolution.decide import approve, reject, roll_back
 from evolution.fakes import PlantedAnswers, PlantedJudge, PlantedSession
 from evolution.genomes import load_incumbent
-from evolution.paid import PaidChat
 from evolution.plan import CycleOrder, create_cycle
 from kit.chat import ChatModel, ChatRequest, Message
 from kit.db import Database

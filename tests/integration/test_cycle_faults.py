@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select, update
 
+from evolution.buying.paid import PaidChat
 from evolution.cycle import run_cycle
 from evolution.fakes import PlantedJudge
-from evolution.paid import PaidChat
 from evolution.questions import split_questions
 from evolution.shapes import CycleProgress
 from judge.llm_judge import LlmJudge

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from evolution.limits import Called, Limits
+from evolution.buying.limits import Called, Limits
 from kit.db import Database
 from kit.errors import BadInput
 from models.tables import DEFAULT_TENANT, Cycle

@@ -7,9 +7,17 @@ from uuid import UUID
 import pytest
 from sqlalchemy import func, select, text, update
 
-from evolution.budget import Amount, clock_starts, clock_stops, open_proof, release, reserve, settle
-from evolution.calls import PRESUMED_DEAD_S, PaidScope, book_lost
-from evolution.paid import PaidChat, paying_for
+from evolution.buying.budget import (
+    Amount,
+    clock_starts,
+    clock_stops,
+    open_proof,
+    release,
+    reserve,
+    settle,
+)
+from evolution.buying.calls import PRESUMED_DEAD_S, PaidScope, book_lost
+from evolution.buying.paid import PaidChat, paying_for
 from kit.chat import ChatReply, ChatRequest, Message, Usage
 from kit.db import Database
 from kit.errors import (

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evolution.lineage import LineageNode, load_lineage
-from evolution.lineage_drawing import draw_lineage
-from evolution.refused import Refused, keep_refused
+from evolution.breeding.lineage import LineageNode, load_lineage
+from evolution.breeding.lineage_drawing import draw_lineage
+from evolution.breeding.refused import Refused, keep_refused
 from kit.db import Database
 from lab.database import DatabaseUrls
 from models.defaults import DEFAULT_SET

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evolution.components import component_of, components_of
-from evolution.evidence import Evidence
-from evolution.proposals import propose
+from evolution.breeding.components import component_of, components_of
+from evolution.breeding.evidence import Evidence
+from evolution.breeding.proposals import propose
 from judge.llm_judge import LlmJudge
 from judge.port import Exam
 from judge.verdict import Verdict

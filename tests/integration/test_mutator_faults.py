@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from evolution.evaluate import Evaluator
+from evolution.breeding.reflecting import gather_evidence, make_reflection
+from evolution.breeding.reflection import Reflection, Written
+from evolution.buying.evaluate import Evaluator
+from evolution.buying.paid import PaidChat
 from evolution.genomes import Origin, add_genome
-from evolution.paid import PaidChat
 from evolution.plan import make_plan
 from evolution.progress import Board
-from evolution.reflecting import gather_evidence, make_reflection
-from evolution.reflection import Reflection, Written
 from evolution.running import Run
 from kit.chat import ChatModel
 from kit.db import Database

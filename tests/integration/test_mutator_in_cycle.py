@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
+from evolution.buying.paid import PaidChat
 from evolution.cycle import run_cycle
-from evolution.paid import PaidChat
 from kit.db import Database
 from kit.errors import ProviderUnreachable
 from kit.fakes import Script, ScriptedChat

@@ -7,16 +7,16 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select
 
-from evolution.evaluate import Contender, Evaluator
+from evolution.buying.evaluate import Contender, Evaluator
+from evolution.buying.paid import PaidChat
+from evolution.buying.results import Scored
 from evolution.fakes import PlantedAnswers
 from evolution.genomes import Origin, add_genome, move
-from evolution.paid import PaidChat
 from evolution.plan import make_plan
 from evolution.promote import Finalist, promote_best
 from evolution.proof.book import Opening, close_proof, load_history, open_proofs
 from evolution.proof.group_sequential import planned_looks
 from evolution.proof.wealth import next_alpha
-from evolution.results import Scored
 from evolution.shapes import CyclePlan, Proof
 from kit.chat import ChatModel, ChatRequest, Message
 from kit.db import Database

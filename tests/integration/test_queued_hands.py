@@ -9,7 +9,7 @@ from procrastinate import App
 from pydantic import SecretStr
 from sqlalchemy import text, update
 
-from evolution.hands import Desks
+from evolution.buying.hands import Desks
 from evolution.lease import LeasedDatabase, hold, join
 from evolution.parts import Unit
 from kit.db import Database

@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from accounts.capacity import Capacity
 from accounts.storm import Patience
+from evolution.buying.paid import PaidChat
 from evolution.cycle import run_cycle
-from evolution.paid import PaidChat
 from judge.llm_judge import LlmJudge
 from kit.db import Database, make_signal_engine
 from kit.errors import ProviderBusy

@@ -5,18 +5,18 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import select
 
-from evolution.copying import CopyGuard, is_shared_lab, load_exam_texts
-from evolution.crossover import common_ancestor
-from evolution.evidence import (
+from evolution.breeding.copying import CopyGuard, is_shared_lab, load_exam_texts
+from evolution.breeding.crossover import common_ancestor
+from evolution.breeding.evidence import (
     Evidence,
     bank_notes,
     load_failures,
     load_known,
     load_tried,
 )
-from evolution.gains import MeasuredGain, load_gains
-from evolution.gene_bank import GeneWorth, bank_genes, genes_in, is_measured, load_bank
-from evolution.refused import Refused, RefusedNote, keep_refused, load_refused
+from evolution.breeding.gains import MeasuredGain, load_gains
+from evolution.breeding.gene_bank import GeneWorth, bank_genes, genes_in, is_measured, load_bank
+from evolution.breeding.refused import Refused, RefusedNote, keep_refused, load_refused
 from kit.db import Database
 from models.genome import content_hash, genome_name
 from models.lifecycle import Status

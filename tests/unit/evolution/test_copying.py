@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolution.copying import CopyGuard, find_copied
-from evolution.leaks import find_leak
-from evolution.word_runs import windows_of
+from evolution.breeding.copying import CopyGuard, find_copied
+from evolution.breeding.leaks import find_leak
+from evolution.breeding.word_runs import windows_of
 from models.defaults import DEFAULT_GENOMES
 from models.genes import Instruction
 from models.genome import Genome, PostprocessGenome

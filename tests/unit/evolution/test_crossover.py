@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolution.crossover import cross
+from evolution.breeding.crossover import cross
 from kit.errors import BadInput
 from models.defaults import DEFAULT_GENOMES
 from models.genes import Instruction

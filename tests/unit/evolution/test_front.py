@@ -2,11 +2,11 @@
 
 from uuid import UUID, uuid4
 
-from evolution.evaluate import Contender
+from evolution.breeding.population import Member
+from evolution.buying.evaluate import Contender
+from evolution.buying.results import Scored
 from evolution.front import cost_ratio, economy_of, is_affordable, is_saving, pareto_front
-from evolution.population import Member
 from evolution.proof.claims import TradeRule
-from evolution.results import Scored
 from models.defaults import DEFAULT_SET
 from models.tables import EvolutionGenome
 

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evolution.frontier import (
+from evolution.breeding.frontier import (
     USUAL_NOISE,
     best_sets,
     draw_parent,

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolution.gene_bank import GeneWorth, prompts_of
-from evolution.genome_space import GenomeSpace, make_space
+from evolution.breeding.gene_bank import GeneWorth, prompts_of
+from evolution.breeding.genome_space import GenomeSpace, make_space
 from models.defaults import DEFAULT_GENOMES
 from models.genes import Instruction
 from models.genome import LAYERS, Genome, Layer, content_hash, dump_genome, parse_genome

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from evolution.hands import Desk, Desks, LocalHands
+from evolution.buying.hands import Desk, Desks, LocalHands
 from evolution.parts import Unit
 from kit.errors import ProviderRefused
 

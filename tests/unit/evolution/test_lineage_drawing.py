@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evolution.gains import MeasuredGain
-from evolution.lineage import Lineage, LineageNode
-from evolution.lineage_drawing import choose, draw_lineage, place
-from evolution.refused import RefusedNote
+from evolution.breeding.gains import MeasuredGain
+from evolution.breeding.lineage import Lineage, LineageNode
+from evolution.breeding.lineage_drawing import choose, draw_lineage, place
+from evolution.breeding.refused import RefusedNote
 from models.lifecycle import Status
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evolution.outage import OUTAGE_AFTER, Outage
+from evolution.buying.outage import OUTAGE_AFTER, Outage
 from kit.errors import ProviderBusy, ProviderError, ProviderUnreachable
 
 

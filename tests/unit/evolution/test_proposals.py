@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evolution.proposals import proposal_schema, read_proposal
+from evolution.breeding.proposals import proposal_schema, read_proposal
 from kit.chat import ChatReply
 from kit.errors import BadInput, UnreadableReply
 from models.defaults import DEFAULT_GENOMES

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolution.components import components_of
-from evolution.copying import CopyGuard
-from evolution.evidence import Evidence, Failure
-from evolution.proposals import Mode, part_for, proposal_schema, propose, read_proposal
-from evolution.reflection import UNUSABLE_IN_A_ROW, Reflection, Written
-from evolution.refused import Refused
+from evolution.breeding.components import components_of
+from evolution.breeding.copying import CopyGuard
+from evolution.breeding.evidence import Evidence, Failure
+from evolution.breeding.proposals import Mode, part_for, proposal_schema, propose, read_proposal
+from evolution.breeding.reflection import UNUSABLE_IN_A_ROW, Reflection, Written
+from evolution.breeding.refused import Refused
 from kit.chat import ChatReply
 from kit.errors import (
     BadInput,

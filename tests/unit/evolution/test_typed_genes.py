@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evolution.breeding.typed_genes import genes_to_move, typed_gene
 from evolution.search.space import Gene
-from evolution.typed_genes import genes_to_move, typed_gene
 from models.defaults import DEFAULT_GENOMES
 from models.genome import LAYERS, Layer, dump_genome, parse_genome
 

@@ -6,12 +6,12 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from evolution.gene_bank import GeneWorth, genes_in
-from evolution.genome_space import GenomeSpace, make_space
-from evolution.memory import Remembered
+from evolution.breeding.gene_bank import GeneWorth, genes_in
+from evolution.breeding.genome_space import GenomeSpace, make_space
+from evolution.breeding.memory import Remembered
+from evolution.breeding.worths import measure
 from evolution.search.searcher import Search
 from evolution.search.surrogate import Observation
-from evolution.worths import measure
 from models.defaults import DEFAULT_GENOMES
 from models.genome import Genome, dump_genome, parse_genome
 

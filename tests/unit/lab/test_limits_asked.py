@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from evolution.limits import Called, Limits, say
+from evolution.buying.limits import Called, Limits, say
 from kit.fakes import ScriptedChat
 from kit.prices import Price
 from kit.settings import Settings

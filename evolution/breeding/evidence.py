@@ -7,9 +7,9 @@ from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.gains import MeasuredGain, load_gains
-from evolution.gene_bank import GeneWorth, genes_in
-from evolution.refused import RefusedNote
+from evolution.breeding.gains import MeasuredGain, load_gains
+from evolution.breeding.gene_bank import GeneWorth, genes_in
+from evolution.breeding.refused import RefusedNote
 from evolution.shapes import Dialogue
 from kit.stemming import terms
 from models.contract import Frozen

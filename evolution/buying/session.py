@@ -2,12 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 
-from evolution.calls import PaidScope
-from evolution.evaluate import Contender, Evaluator
-from evolution.paid import hash_key, paying_for
+from evolution.buying.calls import PaidScope
+from evolution.buying.evaluate import Contender, Evaluator
+from evolution.buying.paid import hash_key, paying_for
+from evolution.buying.purchases import PaidFor, exam_of
+from evolution.buying.results import Shelf, keep_result, outcome_of
 from evolution.parts import AnswerQuestion, SessionTranscript
-from evolution.purchases import PaidFor, exam_of
-from evolution.results import Shelf, keep_result, outcome_of
 from models.contract import Chunk
 from models.genome import GenomeSet
 from models.tables import Question

@@ -5,8 +5,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from evolution.components import TYPED, check_within, components_of, only_component, overlay
-from evolution.evidence import Evidence
+from evolution.breeding.components import (
+    TYPED,
+    check_within,
+    components_of,
+    only_component,
+    overlay,
+)
+from evolution.breeding.evidence import Evidence
 from kit.chat import ChatModel, ChatReply, ChatRequest, Message
 from kit.errors import BadInput, UnreadableReply
 from kit.schemas import strict_schema

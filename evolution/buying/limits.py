@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.budget import UNITS
+from evolution.buying.budget import UNITS
 from kit.errors import BadInput
 from models.genome import Layer
 from models.tables import Cycle

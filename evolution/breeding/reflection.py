@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from uuid import UUID
 
-from evolution.copying import CopyGuard
-from evolution.evidence import Evidence
-from evolution.proposals import OPERATOR, Mode, Unusable, propose
-from evolution.refused import Refused, RefusedNote
+from evolution.breeding.copying import CopyGuard
+from evolution.breeding.evidence import Evidence
+from evolution.breeding.proposals import OPERATOR, Mode, Unusable, propose
+from evolution.breeding.refused import Refused, RefusedNote
 from kit.chat import ChatModel
 from kit.errors import ProviderError
 from models.genome import Genome, content_hash

@@ -9,13 +9,13 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.copying import CopyGuard, load_exam_texts
-from evolution.evaluate import Contender
-from evolution.gene_bank import BY_HAND, GeneWorth, load_bank
-from evolution.genome_space import GenomeSpace, make_space
+from evolution.breeding.copying import CopyGuard, load_exam_texts
+from evolution.breeding.gene_bank import BY_HAND, GeneWorth, load_bank
+from evolution.breeding.genome_space import GenomeSpace, make_space
+from evolution.breeding.memory import Remembered, load_genomes, load_remembered
+from evolution.buying.evaluate import Contender
+from evolution.buying.results import Scored
 from evolution.genomes import load_row
-from evolution.memory import Remembered, load_genomes, load_remembered
-from evolution.results import Scored
 from evolution.running import Run
 from evolution.search.searcher import Search
 from evolution.search.space import Point

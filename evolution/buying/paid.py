@@ -11,8 +11,8 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import WeakValueDictionary
 
-from evolution.budget import Amount
-from evolution.calls import (
+from evolution.buying.budget import Amount
+from evolution.buying.calls import (
     Begun,
     Call,
     PaidScope,

@@ -10,13 +10,13 @@ from sqlalchemy import Executable, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.crossover import common_ancestor, cross
-from evolution.frontier import Scores, draw_parent
+from evolution.breeding.crossover import common_ancestor, cross
+from evolution.breeding.frontier import Scores, draw_parent
+from evolution.breeding.population import Member, Population, View
+from evolution.breeding.proposals import Mode
+from evolution.breeding.reflecting import gather_evidence
+from evolution.breeding.reflection import Reflection
 from evolution.genomes import Origin, add_genome
-from evolution.population import Member, Population, View
-from evolution.proposals import Mode
-from evolution.reflecting import gather_evidence
-from evolution.reflection import Reflection
 from evolution.search.effort import Effort
 from evolution.search.searcher import Trial
 from evolution.search.space import Point

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from evolution.word_runs import windows_of
+from evolution.breeding.word_runs import windows_of
 from kit.overlap import numbers_in
 
 LEAKED_WORDS = 5

@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.budget import (
+from evolution.buying.budget import (
     MAY_RESERVE,
     RESERVES,
     SECONDS_LEFT,
@@ -26,7 +26,7 @@ from evolution.budget import (
     settle,
     settlement_of,
 )
-from evolution.ledgers import book_lab
+from evolution.buying.ledgers import book_lab
 from kit.chat import ChatReply, Usage
 from kit.errors import Conflict
 from models.tables import LAB_TENANT, LedgerEntry, PaidCall

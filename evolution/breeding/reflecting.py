@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Collection
 from uuid import UUID
 
-from evolution.copying import CopyGuard, is_shared_lab, load_exam_texts
-from evolution.evidence import Evidence, bank_notes, load_failures, load_known
-from evolution.gene_bank import load_bank
-from evolution.reflection import Reflection
-from evolution.refused import Refused, keep_refused, load_refused
+from evolution.breeding.copying import CopyGuard, is_shared_lab, load_exam_texts
+from evolution.breeding.evidence import Evidence, bank_notes, load_failures, load_known
+from evolution.breeding.gene_bank import load_bank
+from evolution.breeding.reflection import Reflection
+from evolution.breeding.refused import Refused, keep_refused, load_refused
 from evolution.running import Run
 from models.genome import Genome
 

@@ -9,12 +9,12 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.budget import release, reserve, settle
-from evolution.hands import LocalHands
-from evolution.paid import hash_key
+from evolution.buying.budget import release, reserve, settle
+from evolution.buying.hands import LocalHands
+from evolution.buying.paid import hash_key
+from evolution.buying.purchases import Purchases, exam_of
+from evolution.buying.results import Phase, Scored, Shelf, keep_result, load_known, outcome_of
 from evolution.parts import CycleParts, Unit
-from evolution.purchases import Purchases, exam_of
-from evolution.results import Phase, Scored, Shelf, keep_result, load_known, outcome_of
 from kit.errors import GenomaError
 from models.genome import GenomeSet
 from models.tables import Question

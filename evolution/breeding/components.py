@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from evolution.gene_bank import prompts_of
-from evolution.typed_genes import genes_to_move
+from evolution.breeding.gene_bank import prompts_of
+from evolution.breeding.typed_genes import genes_to_move
 from kit.errors import BadInput
 from models.diff import changed_genes
 from models.genome import Genome

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 from xml.sax.saxutils import escape
 
-from evolution.lineage import Lineage, LineageNode
+from evolution.breeding.lineage import Lineage, LineageNode
 from models.lifecycle import Status
 
 MOST_DRAWN = 40

@@ -6,9 +6,9 @@ from uuid import UUID
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.gene_bank import GeneWorth, genes_in
-from evolution.leaks import find_leak
-from evolution.word_runs import windows_of
+from evolution.breeding.gene_bank import GeneWorth, genes_in
+from evolution.breeding.leaks import find_leak
+from evolution.breeding.word_runs import windows_of
 from models.genome import Genome
 from models.tables import LAB_TENANT, Question, Tenant
 

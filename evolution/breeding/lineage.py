@@ -6,8 +6,8 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.gains import MeasuredGain, load_gains
-from evolution.refused import RefusedNote
+from evolution.breeding.gains import MeasuredGain, load_gains
+from evolution.breeding.refused import RefusedNote
 from models.contract import Frozen
 from models.genome import Layer, short_name
 from models.lifecycle import Status

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from evolution.evaluate import Contender, Evaluator, OnScored, Trial
-from evolution.paid import hash_key
+from evolution.buying.evaluate import Contender, Evaluator, OnScored, Trial
+from evolution.buying.paid import hash_key
+from evolution.buying.purchases import Judged, PaidFor, exam_of
+from evolution.buying.results import Outcome, Phase, Scored, Shelf, keep_result, outcome_of
 from evolution.parts import CycleParts, Unit
-from evolution.purchases import Judged, PaidFor, exam_of
-from evolution.results import Outcome, Phase, Scored, Shelf, keep_result, outcome_of
 from models.genome import CachePolicyGenome, GenomeSet
 from models.tables import Cycle, Question
 from pipeline.ports import AnswerCache, CacheKey

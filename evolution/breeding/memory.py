@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.paid import hash_key
+from evolution.buying.paid import hash_key
 from models.genome import LAYERS, Genome, GenomeSet, Layer, content_hash
 from models.tables import Cycle, EvolutionEvalResult, EvolutionGenome
 from models.upgrade import load_genome

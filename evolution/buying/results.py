@@ -10,8 +10,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import load_only
 
+from evolution.buying.purchases import Judged, PaidFor
 from evolution.parts import Phase as Phase
-from evolution.purchases import Judged, PaidFor
 from judge.verdict import Verdict
 from models.tables import EvolutionEvalResult, Question
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from evolution.gene_bank import GeneWorth, genes_in, is_measured
-from evolution.population import Population, View
+from evolution.breeding.gene_bank import GeneWorth, genes_in, is_measured
+from evolution.breeding.population import Population, View
 from evolution.search.features import Array
 
 SURE_OF = 1.96

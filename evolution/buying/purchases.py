@@ -13,10 +13,10 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from evolution.calls import PaidScope, Tab
-from evolution.ledgers import book_lab
-from evolution.outage import Outage
-from evolution.paid import hash_key, paying_for
+from evolution.buying.calls import PaidScope, Tab
+from evolution.buying.ledgers import book_lab
+from evolution.buying.outage import Outage
+from evolution.buying.paid import hash_key, paying_for
 from evolution.parts import CycleParts
 from judge.port import Exam
 from judge.verdict import Judgement, Unscored, Verdict

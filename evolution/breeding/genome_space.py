@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evolution.gene_bank import GeneWorth, prompts_of, text_hash
+from evolution.breeding.gene_bank import GeneWorth, prompts_of, text_hash
+from evolution.breeding.typed_genes import GenePlace, genes_to_move, typed_gene
 from evolution.search.space import Gene, Point, SearchSpace, choice, switch
-from evolution.typed_genes import GenePlace, genes_to_move, typed_gene
 from models.genes import Instruction, slots_of
 from models.genome import Genome, dump_genome, parse_genome
 
