@@ -1,0 +1,1 @@
+"""How variants of genomes come about, what refuses them, and what is remembered of them."""
