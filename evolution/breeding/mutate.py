@@ -77,12 +77,16 @@ async def generate_mutations(
 async def plan_check(population: Population, effort: Effort) -> list[Planned]:
     """Make the last trials: the finalists answer what the incumbent has answered."""
     view = population.view()
-    return await _store(population, view, view.search.check(effort), [], CHECK_ROUND)
+    trials = [t for t in view.search.check(effort) if _may_join(population, view, t.point)]
+    return await _store(population, view, trials, [], CHECK_ROUND)
 
 
 async def enrol(population: Population, view: View, point: Point) -> Member | None:
-    """Give the member at a point; take it in where it was not tried. None for the incumbent."""
-    if point == view.space.origin:
+    """Give the member at a point; take it in where it was not tried.
+
+    None for the incumbent, and where the cycle has as many candidates as it may have.
+    """
+    if point == view.space.origin or not _may_join(population, view, point):
         return None
     if members := view.at(point):
         return members[0]
@@ -92,6 +96,12 @@ async def enrol(population: Population, view: View, point: Point) -> Member | No
     async with population.run.parts.db.transaction(population.run.parts.tenant) as tx:
         row = await _row(tx, population, child)
     return population.add(row, child.genome)
+
+
+def _may_join(population: Population, view: View, point: Point) -> bool:
+    """Tell whether a point is tried already, or the cap of candidates leaves room for it."""
+    has_room = len(population.candidates) < population.run.cycle.max_mutations
+    return has_room or bool(view.at(point))
 
 
 async def _children(
