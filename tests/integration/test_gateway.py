@@ -367,7 +367,7 @@ async def test_a_path_that_is_not_there_has_the_same_shape_of_error(service: Ser
 async def test_an_answer_that_could_not_be_recorded_is_not_given(service: Service) -> None:
     async with service.db.transaction(DEFAULT_TENANT) as tx:
         before = await tx.scalar(text("select count(*) from trace"))
-    service.reader.says = CLOSES.model_copy(update={"reader": "bad\0name"})
+    service.reader.says = CLOSES.model_copy(update={"supportedness": float("nan")})
     assert (await service.refused()).status_code == 500
     async with service.db.transaction(DEFAULT_TENANT) as tx:
         assert await tx.scalar(text("select count(*) from trace")) == before
