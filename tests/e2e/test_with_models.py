@@ -1,7 +1,7 @@
 """The same walk where every role is played by a model behind an OpenAI-compatible endpoint.
 
-The models are planted: a reader says how many fragments it was given, and the judge likes many.
-So there is something to find, and a cycle that works has to find it.
+The models are planted: a reader says how it was told to mark its sources, and the judge likes
+marks. So there is something to find that costs no more, and a cycle that works has to find it.
 """
 
 import json
@@ -24,17 +24,21 @@ ROLES = ("RAG_POSTPROCESS", "JUDGE", "MUTATOR", "ROUTER", "EMBEDDING")
 QUESTION = "How long is the one-time link for the first admin valid?"
 
 
-def count_fragments(call: Call) -> str:
-    """Answer as the test server's reader does, and say how many fragments there were."""
+RULES = {"after every sentence": "each", "once after the last sentence": "last"}
+POINTS = {"each": 9, "last": 7, "none": 4}
+
+
+def tell_the_marks(call: Call) -> str:
+    """Answer as the test server's reader does, and say how sources were to be marked."""
     answer = json.loads(read(call))
-    count = len(re.findall(r"(?m)^\s*\[\d+\]", call.user))
-    return json.dumps({**answer, "answer": f"{answer['answer']} Read {count} fragments."})
+    told = next((marks for rule, marks in RULES.items() if rule in call.text), "none")
+    return json.dumps({**answer, "answer": f"{answer['answer']} Marks: {told}."})
 
 
-def like_many(call: Call) -> str:
-    """Give a point for each fragment that was read, ten at the most."""
-    counts = [int(found) for found in re.findall(r"Read (\d+) fragments", call.user)]
-    points = min(10, max(counts, default=0))
+def like_marks(call: Call) -> str:
+    """Give most points to the answer that was to mark every sentence."""
+    told = re.findall(r"Marks: (each|last|none)", call.user)
+    points = POINTS[told[-1]] if told else 0
 
     def hint(_key: str, schema: dict[str, object]) -> object:
         return points if schema.get("type") in ("integer", "number") else MISSING
@@ -42,7 +46,7 @@ def like_many(call: Call) -> str:
     return fill(call, hint)
 
 
-PLANTED: dict[str, Handler] = {"answer": count_fragments, "verdict": like_many}
+PLANTED: dict[str, Handler] = {"answer": tell_the_marks, "verdict": like_marks}
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ async def approved(lab: RunningLab, browser: Browser) -> AsyncIterator[Approved]
     context = await browser.new_context()
     admin = await set_up(await context.new_page(), lab.url, lab.setup_link)
     await admin.watch_cycle()
-    yield Approved(lab, admin, await admin.approve("It reads more fragments before it answers."))
+    yield Approved(lab, admin, await admin.approve("It marks the sources of what it says."))
     await context.close()
 
 
@@ -86,6 +90,5 @@ async def test_the_model_is_asked_under_the_approved_genome(approved: Approved) 
     assert reply.model_extra is not None
     assert reply.model_extra["genoma"]["genomes"]["postprocess"] == approved.genome
     assert reply.model_extra["genoma"]["reader"] == MODEL
-    read_now = re.search(r"Read (\d+) fragments", reply.choices[0].message.content or "")
-    assert read_now
-    assert int(read_now[1]) > 1  # the first draft reads one
+    said = reply.choices[0].message.content or ""
+    assert re.search(r"Marks: (each|last)", said), said  # the first draft marks nothing

@@ -4,7 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from accounts.profiles import create_profile
 from gateway.app import make_gateway
 from gateway.deps import GatewayParts
 from gateway.envelope import MAX_BODY_BYTES
+from kit.chat import Usage
 from kit.clock import SystemClock
 from kit.db import Database
 from kit.errors import (
@@ -32,6 +33,7 @@ from kit.errors import (
     ProviderUnreachable,
 )
 from kit.log import configure_logging
+from kit.metering import MeteredCall
 from models.contract import Turn
 from models.defaults import DEFAULT_SET
 from models.tables import DEFAULT_TENANT, LAB_TENANT, Corpus, LedgerEntry, Trace
@@ -54,6 +56,7 @@ class Service:
     reader: CannedReader = field(default_factory=lambda: CannedReader(CLOSES))
     active: ActiveGenomes = field(default_factory=ActiveGenomes)
     fails: Exception | None = None
+    calls: tuple[MeteredCall, ...] = ()
     url: str = ""
     key: str = ""
     lab_key: str = ""
@@ -73,6 +76,7 @@ class Service:
             scope = await load_scope(tx, tenant, profile)
         genomes = self.active.snapshot.genomes_for(scope.domain)
         state = await ask(question, history, scope, genomes, self._steps)
+        state = replace(state, calls=(*state.calls, *self.calls))
         async with self.db.transaction(tenant) as tx:
             await record_answer(tx, state, "live")
         return state
@@ -367,7 +371,7 @@ async def test_a_path_that_is_not_there_has_the_same_shape_of_error(service: Ser
 async def test_an_answer_that_could_not_be_recorded_is_not_given(service: Service) -> None:
     async with service.db.transaction(DEFAULT_TENANT) as tx:
         before = await tx.scalar(text("select count(*) from trace"))
-    service.reader.says = CLOSES.model_copy(update={"supportedness": float("nan")})
+    service.calls = (MeteredCall("canned", "canned", Usage(2**40)),)  # no ledger holds so many
     assert (await service.refused()).status_code == 500
     async with service.db.transaction(DEFAULT_TENANT) as tx:
         assert await tx.scalar(text("select count(*) from trace")) == before
