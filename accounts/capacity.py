@@ -16,6 +16,7 @@ from kit.errors import ProviderBusy, Unavailable
 T = TypeVar("T")
 
 ANNOUNCE_EVERY_S = 0.5
+CLOSES_WITHIN_S = 2
 
 
 class Capacity:
@@ -55,7 +56,7 @@ class Capacity:
         for lab in self._lab.values():
             lab.close()
         for live in self._live.values():
-            live.close()
+            await live.close()
         await self._engine.dispose()
 
 
@@ -98,6 +99,7 @@ class LiveGate:
         self._under_way = 0
         self._announcer: asyncio.Task[None] | None = None
         self._notes: set[asyncio.Task[None]] = set()
+        self._closed = asyncio.Event()
 
     async def run(self, call: Callable[[], Awaitable[T]]) -> T:
         self._under_way += 1
@@ -115,16 +117,21 @@ class LiveGate:
             self._under_way -= 1
 
     async def _announce(self) -> None:
-        while self._under_way:
+        while self._under_way and not self._closed.is_set():
             with suppress(Unavailable):
                 await self._endpoint.announce(self._under_way)
-            await asyncio.sleep(ANNOUNCE_EVERY_S)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closed.wait(), ANNOUNCE_EVERY_S)
 
     async def _shut(self, seconds: float, reason: str) -> None:
         with suppress(Unavailable):
             await self._endpoint.close(seconds, reason)
 
-    def close(self) -> None:
-        for task in (self._announcer, *self._notes):
-            if task is not None:
+    async def close(self) -> None:
+        """Let what is being told end, for a moment: a statement that is broken off complains."""
+        self._closed.set()
+        tasks = {task for task in (self._announcer, *self._notes) if task is not None}
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=CLOSES_WITHIN_S)
+            for task in late:
                 task.cancel()
