@@ -7,7 +7,7 @@ from uuid import UUID
 
 from evolution.allotment import baseline_cost
 from evolution.breeding.mutate import Planned, enrol, generate_mutations, plan_check
-from evolution.breeding.population import Member, Population, View
+from evolution.breeding.population import DEAREST, Member, Population, View
 from evolution.breeding.reflection import Reflection
 from evolution.front import is_affordable, is_saving, pareto_front
 from evolution.proof.claims import TradeRule
@@ -113,9 +113,18 @@ async def _nominate(population: Population, view: View) -> tuple[Finalist | None
     if member is not None and is_affordable(member, ours, RULE):
         return Finalist(member, "better", nominee.gain, nominee.error), True
     known = [f for m in population.candidates if (f := _finalist(view, m)) is not None]
-    good = [f for f in known if is_affordable(f.member, ours, RULE) and _is_promising(f)]
-    cheap = [replace(f, claim="cheaper") for f in known if is_saving(f.member, ours, RULE)]
-    cheap = [f for f in cheap if _surely(f) > -RULE.quality_loss / 2]
+    good = [
+        f
+        for f in known
+        if _is_promising(f) and f.cost <= DEAREST and is_affordable(f.member, ours, RULE)
+    ]
+    cheap = [
+        replace(f, claim="cheaper")
+        for f in known
+        if _surely(f) > -RULE.quality_loss / 2
+        and f.cost <= 1 - RULE.cost_saving
+        and is_saving(f.member, ours, RULE)
+    ]
     chosen = (good if not view.search.races else []) or cheap
     return max(chosen or known, key=_surely, default=None), bool(chosen)
 
@@ -133,4 +142,5 @@ def _finalist(view: View, member: Member) -> Finalist | None:
     if point is None or point in view.search.barred or point == view.space.origin:
         return None
     gain, error = view.search.model.gain([point])
-    return Finalist(member, "better", float(gain[0]), float(error[0]))
+    cost = view.search.cost_ratios([point])
+    return Finalist(member, "better", float(gain[0]), float(error[0]), float(cost[0]))

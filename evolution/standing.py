@@ -23,6 +23,8 @@ class Finalist:
     claim: Claim
     gain: float
     error: float
+    cost: float = 1.0
+    """Of an answer, expected, as a share of the incumbent's."""
 
     @property
     def answers(self) -> int:

@@ -16,6 +16,7 @@ from evolution.breeding.memory import Remembered, load_genomes, load_remembered
 from evolution.buying.evaluate import Contender
 from evolution.buying.results import Scored
 from evolution.genomes import load_row
+from evolution.proof.claims import TradeRule
 from evolution.running import Run
 from evolution.search.searcher import Search
 from evolution.search.space import Point
@@ -27,6 +28,10 @@ from models.upgrade import load_genome
 
 BARRED = (Status.REJECTED, Status.PENDING_APPROVAL, Status.RETIRED)
 """Genomes that a person has turned down or has before them: they are not put up again."""
+
+
+DEAREST = 1 + TradeRule().cost_growth / 2
+"""Expected cost of a nominee, as a share of the incumbent's: its proof needs some room."""
 
 
 @dataclass
@@ -89,6 +94,20 @@ class Population:
         """All that were ever judged here, of this night and before, by id."""
         return self.former | {i: m.genome for i, m in self.members.items()}
 
+    def costs(self, space: GenomeSpace) -> list[Observation]:
+        """What the answers of this cycle cost, as shares of the incumbent's mean."""
+        for unit in ("micros", "tokens"):
+            own = [getattr(answer, unit) for answer in self.incumbent.answers.values()]
+            if sum(own):
+                mean = sum(own) / len(own)
+                return [
+                    Observation(point, question, getattr(answer, unit) / mean)
+                    for member in self.members.values()
+                    if (point := space.point_of(member.genome)) is not None
+                    for question, answer in member.answers.items()
+                ]
+        return []
+
     def observations(self, space: GenomeSpace) -> list[Observation]:
         """All judged answers that have a point in `space`."""
         points = {i: space.point_of(genome) for i, genome in self.genomes.items()}
@@ -118,6 +137,8 @@ class View:
             self.population.observations(self.space),
             cycle.seed,
             self.points(self.population.barred),
+            self.population.costs(self.space),
+            DEAREST,
         )
 
     def points(self, genomes: Iterable[Genome]) -> list[Point]:

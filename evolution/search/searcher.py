@@ -11,7 +11,7 @@ import numpy as np
 
 from evolution.search.ascent import climb
 from evolution.search.effort import Effort
-from evolution.search.features import Features, make_features
+from evolution.search.features import Array, Features, make_features
 from evolution.search.pairing import LEAST_PAIRS, paired_gains
 from evolution.search.space import Point, SearchSpace
 from evolution.search.surrogate import Observation, Surrogate
@@ -24,6 +24,9 @@ CAUTION = 0.5
 
 SURE = 1.0
 """Standard deviations above 0 that a gain must reach before fresh questions are spent on it."""
+
+COST_SCALE = 10.0
+"""What the incumbent's cost is written as, so that the scales of scores fit costs as well."""
 
 LEAST_GAIN = 0.1
 """Points under which a gain is not worth a proof, however sure it looks."""
@@ -57,7 +60,8 @@ class Search:
 
     `observations` are all judged answers ever bought in this space, of this night and before;
     a point of `barred` is neither tried nor nominated (a person has turned it down, or it
-    waits for one).
+    waits for one). `costs` are what answers cost, as shares of the incumbent's mean; where there
+    are any, nobody is nominated whose answers are expected to cost more than `dearest`.
     """
 
     def __init__(
@@ -68,6 +72,8 @@ class Search:
         observations: Sequence[Observation],
         seed: int,
         barred: Collection[Point] = (),
+        costs: Sequence[Observation] = (),
+        dearest: float = 1.0,
     ) -> None:
         self.space = space
         self.incumbent = incumbent
@@ -75,6 +81,8 @@ class Search:
         self.observations = tuple(observations)
         self.barred = frozenset(barred) - {incumbent}
         self.seed = seed
+        self._costs = costs
+        self._dearest = dearest
         self.answered: dict[Point, set[Hashable]] = defaultdict(set)
         for seen in observations:
             self.answered[seen.point].add(seen.question)
@@ -138,7 +146,7 @@ class Search:
         if not self.races:
             return [self.nominate().point]
         tried = list(dict.fromkeys([self.summit, *(o.point for o in self.observations)]))
-        free = [p for p in tried if p not in self.barred and p != self.incumbent]
+        free = [p for p in self._free(tried) if p != self.incumbent]
         gain, error = self.model.gain(free)
         order = np.argsort(-(gain - CAUTION * error))
         return [free[i] for i in order[:most]]
@@ -148,11 +156,33 @@ class Search:
         if not self.races:
             return self.nominate()
         paired = paired_gains(self.observations, self.incumbent)
-        raced = {p: g for p, g in paired.items() if g.pairs >= LEAST_PAIRS and p not in self.barred}
+        known = [p for p, g in paired.items() if g.pairs >= LEAST_PAIRS]
+        raced = {p: paired[p] for p in (self._free(known) if known else [])}
         if not raced:
             return self.nominate()
         best = max(raced, key=lambda p: raced[p].mean - CAUTION * raced[p].error)
         return Nominee(best, raced[best].mean, raced[best].error)
+
+    def cost_ratios(self, points: Sequence[Point]) -> Array:
+        """Expected cost of an answer as a share of the incumbent's. Shape (len(points),)."""
+        if self._cost_model is None:
+            return np.ones(len(points))
+        return np.asarray(1 + self._cost_model.gain(points)[0] / COST_SCALE)
+
+    @cached_property
+    def _cost_model(self) -> Surrogate | None:
+        """The same model, over costs: a genome's cost is a sum over its genes as well."""
+        scaled = [Observation(o.point, o.question, COST_SCALE * o.score) for o in self._costs]
+        return Surrogate(self.features, self.incumbent, scaled) if scaled else None
+
+    def _free(self, points: Sequence[Point]) -> list[Point]:
+        """Keep the points that may be nominated."""
+        ratios = self.cost_ratios(points)
+        return [
+            point
+            for point, ratio in zip(points, ratios, strict=True)
+            if point == self.incumbent or (ratio <= self._dearest and point not in self.barred)
+        ]
 
     @cached_property
     def summit(self) -> Point:
@@ -172,7 +202,7 @@ class Search:
         return Nominee(best, float(gain[0]), float(error[0]))
 
     def _most_certain(self, points: Sequence[Point]) -> Point:
-        free = [p for p in points if p not in self.barred]
+        free = self._free(points)
         gain, error = self.model.gain(free)
         return free[int(np.argmax(gain - CAUTION * error))]
 
