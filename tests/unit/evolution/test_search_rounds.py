@@ -191,3 +191,17 @@ def test_all_questions_come_up_about_equally_often() -> None:
     designs = Counter(q for t in trials if t.point != INCUMBENT for q in t.questions)
     assert set(designs) == set(QUESTIONS)
     assert max(designs.values()) <= 3 * min(designs.values())
+
+
+def test_nobody_is_nominated_who_is_expected_to_be_too_dear() -> None:
+    space = SearchSpace((switch("good"), switch("dear and good")))
+    points = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    observations = [
+        Observation(p, q, 5.0 + 2.0 * p[0] + 3.0 * p[1]) for p in points for q in range(12)
+    ]
+    costs = [Observation(p, q, 1.0 + 0.5 * p[1]) for p in points for q in range(12)]
+    free = Search(space, (0, 0), range(12), observations, seed=1)
+    assert free.nominate().point == (1, 1)
+    bound = Search(space, (0, 0), range(12), observations, 1, costs=costs, dearest=1.05)
+    assert bound.nominate().point == (1, 0)
+    assert abs(bound.cost_ratios([(0, 1)])[0] - 1.5) < 0.05
