@@ -9,11 +9,15 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 from sqlalchemy import event, text
-from sqlalchemy.exc import DisconnectionError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 
 from kit.any_text import dump_json, take_any_text
 from kit.errors import Misconfigured, Unavailable
+
+SILENT_S = 15
+"""A session that falls silent inside a transaction for so long is ended: others wait for its locks,
+and its process is frozen or its machine is gone."""
 
 
 class Database:
@@ -41,11 +45,18 @@ class Database:
                 if tenant is not None:
                     await set_tenant(session, tenant)
                 yield session
-        except (OperationalError, InterfaceError) as error:
-            raise Unavailable("the database is out of reach") from error
+        except DBAPIError as error:
+            if _is_cut_off(error):
+                raise Unavailable("the database is out of reach") from error
+            raise
 
     async def close(self) -> None:
         await self.engine.dispose()
+
+
+def _is_cut_off(error: DBAPIError) -> bool:
+    fell_silent = isinstance(error.orig, psycopg.errors.IdleInTransactionSessionTimeout)
+    return fell_silent or isinstance(error, OperationalError | InterfaceError)
 
 
 async def set_tenant(session: AsyncSession, tenant: UUID) -> None:
@@ -55,12 +66,17 @@ async def set_tenant(session: AsyncSession, tenant: UUID) -> None:
     )
 
 
-def make_engine(url: str, pool_size: int = 10) -> AsyncEngine:
+def make_engine(url: str, pool_size: int = 10, silent_s: int = SILENT_S) -> AsyncEngine:
     """Make the engine for a libpq or SQLAlchemy URL of a PostgreSQL server.
 
     It takes any text: what PostgreSQL cannot store is exchanged on its way in (`kit.any_text`).
     """
-    engine = create_async_engine(psycopg_url(url), pool_size=pool_size, json_serializer=dump_json)
+    engine = create_async_engine(
+        psycopg_url(url),
+        pool_size=pool_size,
+        json_serializer=dump_json,
+        connect_args={"options": f"-c idle_in_transaction_session_timeout={silent_s}s"},
+    )
     take_any_text(engine)
     event.listen(engine.sync_engine, "checkout", _refuse_closed)
     return engine

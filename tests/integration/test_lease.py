@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from evolution.lease import LeasedDatabase, hold, join
 from kit.db import Database, make_engine
-from kit.errors import Conflict
+from kit.errors import Conflict, Unavailable
 from lab.database import DatabaseUrls
 from models.tables import DEFAULT_TENANT, LAB_TENANT, Corpus, Cycle, Profile
 
@@ -233,3 +233,18 @@ async def test_the_database_away_for_a_moment_costs_no_lease(
         async with leased.transaction(DEFAULT_TENANT) as tx:
             assert await tx.scalar(select(Cycle.holder)) == "a:1"
     assert (await load(db, cycle_id)).holder is None
+
+
+async def test_who_falls_silent_inside_a_transaction_holds_nobody_up(
+    db: Database, database_urls: DatabaseUrls, cycle_id: UUID
+) -> None:
+    frozen = Database(make_engine(database_urls.service, silent_s=1))
+    with pytest.raises(Unavailable):
+        async with (
+            hold(frozen, DEFAULT_TENANT, cycle_id, "a:1") as leased,
+            leased.transaction(DEFAULT_TENANT),  # it has locked the fence
+        ):
+            await let_the_lease_run_out(db, cycle_id)
+            async with hold(db, DEFAULT_TENANT, cycle_id, "b:2") as second:
+                assert second.fence == 2
+    await frozen.close()
