@@ -245,6 +245,6 @@ async def test_who_falls_silent_inside_a_transaction_holds_nobody_up(
             leased.transaction(DEFAULT_TENANT),  # it has locked the fence
         ):
             await let_the_lease_run_out(db, cycle_id)
-            async with hold(db, DEFAULT_TENANT, cycle_id, "b:2") as second:
+            async with asyncio.timeout(20), hold(db, DEFAULT_TENANT, cycle_id, "b:2") as second:
                 assert second.fence == 2
     await frozen.close()
