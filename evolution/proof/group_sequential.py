@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import ndtr, stdtr, stdtrit
 
 from evolution.proof.claims import (
@@ -42,23 +43,19 @@ def obf_bounds(looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
     the recursive integration of Armitage, McPherson & Rowe (1969).
     """
     times = np.asarray(looks, dtype=float) / looks[-1]
-    low, high = 0.5, 8.0
-    while high - low > 1e-9:  # the probability falls as the bound grows: halve the bracket
-        middle = (low + high) / 2
-        low, high = (middle, high) if find_crossing(middle, times) > alpha else (low, middle)
-    return tuple(float(high / np.sqrt(t)) for t in times)
+    bound = brentq(lambda c: find_crossing(c, times) - alpha, 0.5, 8.0, xtol=1e-9)
+    return tuple(float(bound / np.sqrt(t)) for t in times)
 
 
 def find_crossing(bound: float, times: NDArray[np.float64]) -> float:
     """Probability that B(t) >= bound at any of `times`."""
-    grid = np.linspace(-8.0, bound, 801)
-    width = grid[1] - grid[0]
+    grid, width = np.linspace(-8.0, bound, 801, retstep=True)
     weight = np.full(grid.size, width)
     weight[[0, -1]] = width / 2
     density = _normal_density(grid, times[0])
+    apart = width * np.arange(1 - grid.size, grid.size)
     for step in np.diff(times):
-        kernel = _normal_density(grid[:, None] - grid[None, :], step)
-        density = kernel @ (density * weight)
+        density = np.convolve(_normal_density(apart, step), density * weight, "valid")
     return float(1.0 - density @ weight)
 
 
