@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
 from evolution.buying.budget import clock_stops
 from evolution.store import load_cycle
-from kit.db import Database, set_tenant
+from kit.db import Database
 from kit.errors import Conflict, Unavailable
 from models.tables import Cycle
 
@@ -21,8 +21,7 @@ LEASE_S = 20
 
 BEAT_EVERY_S = 5
 
-_FENCE = text("select fence from cycle where id = :id for key share")
-_FORGET_TENANT = text("select set_config('genoma.tenant', '', true)")
+_ENTER = text("select genoma_enter_cycle(:owner, :cycle, :acting_for)")
 
 
 class LeasedDatabase(Database):
@@ -45,12 +44,10 @@ class LeasedDatabase(Database):
     @asynccontextmanager
     async def transaction(self, tenant: UUID | None = None) -> AsyncIterator[AsyncSession]:
         """Open a transaction that is refused under an older fence."""
-        async with super().transaction(self._tenant) as tx:
-            await self._check(tx)
-            if tenant is None:
-                await _forget_tenant(tx)
-            elif tenant != self._tenant:
-                await set_tenant(tx, tenant)
+        async with super().transaction() as tx:
+            entry = {"owner": self._tenant, "cycle": self._cycle_id, "acting_for": tenant}
+            if await tx.scalar(_ENTER, entry) not in self._fences:
+                raise Conflict("another process has taken this cycle over")
             yield tx
 
     async def renew(self, seconds: int | None) -> bool:
@@ -73,10 +70,6 @@ class LeasedDatabase(Database):
             raised = update(Cycle).filter_by(id=self._cycle_id)
             await tx.execute(raised.values(fence=new, reserved=0))
         self._fences = {new}
-
-    async def _check(self, tx: AsyncSession) -> None:
-        if await tx.scalar(_FENCE, {"id": self._cycle_id}) not in self._fences:
-            raise Conflict("another process has taken this cycle over")
 
 
 @asynccontextmanager
@@ -177,8 +170,3 @@ async def _end_session(session: AsyncConnection, name: str) -> None:
     except DBAPIError:
         await session.invalidate()
     await session.close()
-
-
-async def _forget_tenant(session: AsyncSession) -> None:
-    """Hide all rows of tenants again: to read one of their tables raises."""
-    await session.execute(_FORGET_TENANT)

@@ -19,7 +19,6 @@ def upgrade() -> None:
     sa.Column('name', sa.String(), nullable=False),
     sa.Column('closed_until', sa.DateTime(timezone=True), nullable=True),
     sa.Column('reason', sa.String(), nullable=False),
-    sa.Column('live_until', sa.DateTime(timezone=True), nullable=True),
     sa.PrimaryKeyConstraint('name', name=op.f('pk_endpoint'))
     )
     op.create_table('endpoint_lease',
@@ -126,9 +125,11 @@ def upgrade() -> None:
     check('question', 'origin', "origin in ('imported', 'traffic')", is_new=True)
     isolate_tenants()
     grant_to_service()
+    let_cycles_be_entered()
 
 
 def downgrade() -> None:
+    op.execute("drop function genoma_enter_cycle(uuid, uuid, uuid)")
     op.drop_constraint(op.f('ck_question_origin'), 'question', type_='check')
     op.drop_constraint(op.f('ck_cycle_wish'), 'cycle', type_='check')
     op.execute("update cycle set status = 'failed' where status in ('paused', 'cancelled')")
@@ -196,3 +197,20 @@ def grant_to_service() -> None:
     tables = "endpoint, endpoint_lease, gene_bank, proof_book, refused_proposal, trial"
     op.execute(f"grant select, insert, update, delete on {tables} to genoma_service")
     op.execute("revoke update, delete on refused_proposal, trial from genoma_service")
+
+
+def let_cycles_be_entered() -> None:
+    """Give a cycle's fence, locked, and set the tenant to work for: one round trip, not three."""
+    op.execute(
+        """
+        create function genoma_enter_cycle(owner uuid, cycle_id uuid, acting_for uuid)
+        returns integer language plpgsql as $$
+        declare found_fence integer;
+        begin
+            perform set_config('genoma.tenant', owner::text, true);
+            select fence into found_fence from cycle where id = cycle_id for key share;
+            perform set_config('genoma.tenant', coalesce(acting_for::text, ''), true);
+            return found_fence;
+        end $$
+        """
+    )

@@ -26,10 +26,10 @@ from evolution.buying.budget import (
     settle,
     settlement_of,
 )
-from evolution.buying.ledgers import book_lab
+from evolution.buying.ledgers import Line, book_lab
 from kit.chat import ChatReply, Usage
 from kit.errors import Conflict
-from models.tables import LAB_TENANT, LedgerEntry, PaidCall
+from models.tables import PaidCall
 
 PRESUMED_DEAD_S = 60
 """A call that another process has had under way for so long is made again."""
@@ -142,15 +142,16 @@ async def complete_call(
     tx: AsyncSession, call: Call, begun: Begun, reply: ChatReply, spent: Amount
 ) -> None:
     """Store a reply and book its real cost. Raises Conflict where the call was begun anew."""
-    entry = _entry(call.scope.cycle_id, call.scope.purpose, reply.model, spent.tokens)
-    entry.provider, entry.trace_id = call.provider, call.scope.trace_id
-    await book_lab(tx, call.scope.tenant, entry)
     row = {"key": call.key, "fence": begun.fence, "reply": dataclasses.asdict(reply)}
     settled = settlement_of(call.scope.cycle_id, call.bound, spent)
     if (await tx.execute(_COMPLETE, row | settled)).first() is None:
         if await find_reply(tx, call.key) != reply:
             raise Conflict("a model call came back after it was given up for lost")
-        await tx.rollback()  # it was stored, and the word of it was lost on the way
+        return  # it was stored, and the word of it was lost on the way
+    scope = call.scope
+    line = Line("generation", scope.purpose, reply.model, spent.tokens, scope.cycle_id,
+                call.provider, scope.trace_id)  # fmt: skip
+    await book_lab(tx, scope.tenant, line)
 
 
 async def forget_call(tx: AsyncSession, call: Call, begun: Begun) -> None:
@@ -220,27 +221,13 @@ async def _lose(tx: AsyncSession, tenant: UUID, *which: Any) -> int:
                PaidCall.reserved_tokens, PaidCall.reserved_micros)  # fmt: skip
     lost = update(PaidCall).where(*which).values(state="lost_in_flight").returning(*columns)
     rows = (await tx.execute(lost)).all()
-    entries = [_entry(row.cycle_id, row.role, row.model, row.reserved_tokens) for row in rows]
-    for entry in entries:
-        entry.outcome = "lost_in_flight"
-    await book_lab(tx, tenant, *entries)
+    for row in rows:
+        cost = row.reserved_tokens
+        line = Line("generation", row.role, row.model, cost, row.cycle_id, outcome="lost_in_flight")
+        await book_lab(tx, tenant, line)
     for cycle_id in sorted({row.cycle_id for row in rows}):
         bounds = [row for row in rows if row.cycle_id == cycle_id]
         tokens = sum(row.reserved_tokens for row in bounds)
         micros = sum(row.reserved_micros for row in bounds)
         await settle(tx, cycle_id, Amount(calls=len(bounds), tokens=tokens, micros=micros))
     return len(rows)
-
-
-def _entry(cycle_id: UUID, purpose: str, model: str, tokens: int) -> LedgerEntry:
-    return LedgerEntry(
-        tenant_id=LAB_TENANT,
-        ledger="generation",
-        outcome="settled",
-        purpose=purpose,
-        provider="unknown",
-        model=model,
-        unit="tokens",
-        units=tokens,
-        cycle_id=cycle_id,
-    )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from evolution.buying.budget import release, reserve, settle
 from evolution.buying.hands import LocalHands
 from evolution.buying.paid import hash_key
-from evolution.buying.purchases import Purchases, exam_of
+from evolution.buying.purchases import Judged, PaidFor, Purchases, exam_of
 from evolution.buying.results import Phase, Scored, Shelf, keep_result, load_known, outcome_of
 from evolution.parts import CycleParts, Unit
 from kit.errors import GenomaError
@@ -36,6 +36,19 @@ class Contender:
 
 Trial = tuple[Contender, Sequence[Question]]
 """A genome, and the questions that it is put to."""
+
+
+@dataclass
+class Reservation:
+    """One judged answer that is set aside until its verdict is stored."""
+
+    cycle_id: UUID
+    spent: bool = False
+
+    async def settle(self, tx: AsyncSession) -> None:
+        """Spend it, in the transaction that stores what was bought."""
+        await settle(tx, self.cycle_id)
+        self.spent = True
 
 
 class Evaluator:
@@ -117,7 +130,7 @@ class Evaluator:
     async def _load_known(
         self, contender: Contender, phase: Phase, questions: Sequence[UUID] | None = None
     ) -> dict[UUID, Scored]:
-        async with self.parts.db.transaction(self.parts.tenant) as tx:
+        async with self._transaction() as tx:
             return await load_known(tx, self.cycle_id, contender.genome_id, phase, questions)
 
     async def run_all(self, work: Iterable[Awaitable[T]]) -> list[T]:
@@ -141,44 +154,54 @@ class Evaluator:
 
     async def _eval_one(self, contender: Contender, question: Question, phase: Phase) -> Scored:
         replicate = self.replicate(phase)
-        shelf = Shelf(self.parts.tenant, self.cycle_id, contender.genome_id, phase)
-        async with self.reserved() as reservation:
-            paid = await self.purchases.answer(question.text, contender.genomes, replicate)
-            exam = exam_of(question, question.text, paid)
-            judged = await self.purchases.judge(exam, replicate, reservation.settle)
-            async with self.parts.db.transaction(self.parts.tenant) as tx:
-                genome_id = contender.genome_id
-                known = await load_known(tx, self.cycle_id, genome_id, phase, [question.id])
-                if not (judged.stored or known):  # another process was first, and paid
-                    await reservation.settle(tx)
-                return await keep_result(tx, shelf, question, outcome_of(paid, judged))
+        asked = self.purchases.ask(question.text, contender.genomes, replicate)
+        async with self._transaction() as tx:
+            await reserve(tx, self.cycle_id)
+            found = await self.purchases.find_answer(tx, asked)
+        async with self._spending() as reservation:
+            paid = found or await self.purchases.buy_answer(asked)
+            shelf = Shelf(self.parts.tenant, self.cycle_id, contender.genome_id, phase)
+            return await self.judge_and_keep(paid, question, shelf, replicate, reservation)
+
+    async def judge_and_keep(
+        self,
+        paid: PaidFor,
+        question: Question,
+        shelf: Shelf,
+        replicate: str,
+        reservation: Reservation,
+    ) -> Scored:
+        """Judge an answer; its verdict, its result and its price are stored at once."""
+
+        async def keep(tx: AsyncSession, judged: Judged) -> Scored:
+            scored, is_first = await keep_result(tx, shelf, question, outcome_of(paid, judged))
+            if judged.verdict == "bought" or (judged.verdict == "none" and is_first):
+                await reservation.settle(tx)  # else another process was first, and paid
+            return scored
+
+        return await self.purchases.judge(exam_of(question, question.text, paid), replicate, keep)
 
     def replicate(self, phase: Phase) -> str:
         """Search answers serve every later cycle; a proof answers and judges all anew."""
         return hash_key(str(self.cycle_id)) if phase == "confirm" else "search"
 
     @asynccontextmanager
-    async def reserved(self) -> AsyncIterator["Reservation"]:
+    async def reserved(self) -> AsyncIterator[Reservation]:
         """Reserve one judged answer; a block that does not come to spend it gives it back."""
-        reservation = Reservation(self.cycle_id)
-        async with self.parts.db.transaction(self.parts.tenant) as tx:
+        async with self._transaction() as tx:
             await reserve(tx, self.cycle_id)
+        async with self._spending() as reservation:
+            yield reservation
+
+    @asynccontextmanager
+    async def _spending(self) -> AsyncIterator[Reservation]:
+        reservation = Reservation(self.cycle_id)
         try:
             yield reservation
         finally:
             if not reservation.spent:
-                async with self.parts.db.transaction(self.parts.tenant) as tx:
+                async with self._transaction() as tx:
                     await release(tx, self.cycle_id)
 
-
-@dataclass
-class Reservation:
-    """One judged answer that is set aside until its verdict is stored."""
-
-    cycle_id: UUID
-    spent: bool = False
-
-    async def settle(self, tx: AsyncSession) -> None:
-        """Spend it, in the transaction that stores what was bought."""
-        await settle(tx, self.cycle_id)
-        self.spent = True
+    def _transaction(self) -> AbstractAsyncContextManager[AsyncSession]:
+        return self.parts.db.transaction(self.parts.tenant)

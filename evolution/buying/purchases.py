@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -14,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from evolution.buying.calls import PaidScope, Tab
-from evolution.buying.ledgers import book_lab
+from evolution.buying.ledgers import Line, book_lab
 from evolution.buying.outage import Outage
 from evolution.buying.paid import hash_key, paying_for
 from evolution.parts import CycleParts
@@ -23,13 +24,22 @@ from judge.verdict import Judgement, Unscored, Verdict
 from kit.errors import ProviderBusy, ProviderError, ProviderRefused
 from models.contract import Answer, Chunk, Reference
 from models.genome import GenomeSet
-from models.tables import LAB_TENANT, LedgerEntry, PaidAnswer, PaidVerdict, Question
+from models.tables import PaidAnswer, PaidVerdict, Question
 from pipeline.run import PIPELINE_VERSION
 from pipeline.state import State
 
 _JUDGEMENT: TypeAdapter[Verdict | Unscored] = TypeAdapter(Judgement)
 
-Settle = Callable[[AsyncSession], Awaitable[None]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question under a genome set, and the name under which its answer is found again."""
+
+    key: str
+    question: str
+    genomes: GenomeSet
 
 
 @dataclass(frozen=True)
@@ -47,10 +57,14 @@ class PaidFor:
 
 @dataclass(frozen=True)
 class Judged:
-    """A judgement, None where the answer failed; `stored` tells that its verdict is booked."""
+    """A judgement, None where the answer failed, and whether it is a verdict in the store."""
 
     judgement: Verdict | Unscored | None
-    stored: bool
+    verdict: Literal["bought", "found", "none"]
+
+
+Keep = Callable[[AsyncSession, Judged], Awaitable[T]]
+"""Makes use of a judgement inside the transaction that stores its verdict, or has found it."""
 
 
 class Purchases:
@@ -62,41 +76,55 @@ class Purchases:
         self._outage = Outage()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def answer(self, question: str, genomes: GenomeSet, replicate: str) -> PaidFor:
-        """Give the answer to `question` under `genomes`. Raises ProviderError."""
-        key = self._answer_key(question, genomes, replicate)
-        async with self._buying(key):
-            stored = await self._find_answer(key)
-            if stored is not None:
-                return stored
-            started = time.perf_counter()
-            scope = PaidScope(self._parts.tenant, self._cycle_id, key, "answer")
-            with paying_for(scope):
-                state = await self._parts.answer(question, genomes)
-            latency_ms = (time.perf_counter() - started) * 1000
-            return await self._store_answer(key, state, latency_ms, scope.tab)
+    def ask(self, question: str, genomes: GenomeSet, replicate: str) -> Asked:
+        """Name what is asked for by everything that the answer depends on."""
+        return Asked(self._answer_key(question, genomes, replicate), question, genomes)
 
-    async def judge(self, exam: Exam, replicate: str, settle: Settle) -> Judged:
-        """Judge a paid answer; `settle` runs in the transaction that stores the verdict.
+    async def answer(self, asked: Asked) -> PaidFor:
+        """Find an answer, or buy it. Raises ProviderError."""
+        async with self._buying(asked.key):
+            async with self._transaction() as tx:
+                found = await self.find_answer(tx, asked)
+            return found or await self.buy_answer(asked)
+
+    async def find_answer(self, tx: AsyncSession, asked: Asked) -> PaidFor | None:
+        row = await tx.get(PaidAnswer, asked.key)
+        return _paid_for(row) if row else None
+
+    async def buy_answer(self, asked: Asked) -> PaidFor:
+        """Answer a question and store the answer. Raises ProviderError."""
+        started = time.perf_counter()
+        scope = PaidScope(self._parts.tenant, self._cycle_id, asked.key, "answer")
+        with paying_for(scope):
+            state = await self._parts.answer(asked.question, asked.genomes)
+        latency_ms = (time.perf_counter() - started) * 1000
+        return await self._store_answer(asked.key, state, latency_ms, scope.tab)
+
+    async def judge(self, exam: Exam, replicate: str, keep: Keep[T]) -> T:
+        """Judge a paid answer; give what `keep` makes of it.
 
         An answer that failed is not judged. A judging that fails is Unscored; when it is one
         of many in a row it is an outage, which raises ProviderError.
         """
         if exam.answer.finish_reason == "error":
-            return Judged(None, stored=False)
+            async with self._transaction() as tx:
+                return await keep(tx, Judged(None, "none"))
         key = self._verdict_key(exam, replicate)
         async with self._buying(key):
-            stored = await self._find_verdict(key)
-            if stored is not None:
-                return Judged(stored, stored=True)
+            async with self._transaction() as tx:
+                found = await self._find_verdict(tx, key)
+                if found is not None:
+                    return await keep(tx, Judged(found, "found"))
             judgement = await self._ask_judge(key, exam)
-            if isinstance(judgement, Unscored):
-                return Judged(judgement, stored=False)
-            return Judged(await self._store_verdict(key, judgement, settle), stored=True)
+            async with self._transaction() as tx:
+                return await keep(tx, await self._store_judgement(tx, key, judgement))
 
     def _buying(self, key: str) -> asyncio.Lock:
         """Let one task at a time buy under `key`: two genomes may give the same answer at once."""
         return self._locks.setdefault(key, asyncio.Lock())
+
+    def _transaction(self) -> AbstractAsyncContextManager[AsyncSession]:
+        return self._parts.db.transaction(self._parts.tenant)
 
     async def _ask_judge(self, key: str, exam: Exam) -> Verdict | Unscored:
         try:
@@ -137,16 +165,11 @@ class Purchases:
             replicate,
         )
 
-    async def _find_answer(self, key: str) -> PaidFor | None:
-        async with self._parts.db.transaction(self._parts.tenant) as tx:
-            row = await tx.get(PaidAnswer, key)
-        return _paid_for(row) if row else None
-
     async def _store_answer(self, key: str, state: State, latency_ms: float, tab: Tab) -> PaidFor:
         """Store an answer whole; where another process was first, its answer counts."""
         assert state.answer is not None
         chunks = state.retrieval.chunks if state.retrieval else ()
-        row = {
+        values = {
             "tenant_id": self._parts.tenant,
             "key": key,
             "cycle_id": self._cycle_id,
@@ -156,48 +179,47 @@ class Purchases:
             "tokens": tab.tokens,
             "micros": tab.micros,
         }
-        async with self._parts.db.transaction(self._parts.tenant) as tx:
-            await tx.execute(insert(PaidAnswer).values(row).on_conflict_do_nothing())
+        first = insert(PaidAnswer).values(values).on_conflict_do_nothing().returning(PaidAnswer)
+        async with self._transaction() as tx:
+            row = await tx.scalar(first)
+            if row is None:
+                row = await tx.get_one(PaidAnswer, key)
             await book_lab(tx, self._parts.tenant, self._retrieval(state))
-            return _paid_for(await tx.get_one(PaidAnswer, key))
+            return _paid_for(row)
 
-    def _retrieval(self, state: State) -> LedgerEntry:
+    def _retrieval(self, state: State) -> Line:
         usage = state.retrieval.usage if state.retrieval else None
-        return LedgerEntry(
-            tenant_id=LAB_TENANT,
-            ledger="retrieval",
+        return Line(
+            "retrieval",
             purpose="evaluate",
-            provider=usage.provider if usage else "none",
             model=self._parts.models.get("embedder", ""),
-            unit="queries",
             units=usage.billable_units if usage else 0,
-            trace_id=state.trace_id,
             cycle_id=self._cycle_id,
+            provider=usage.provider if usage else "none",
+            trace_id=state.trace_id,
         )
 
-    async def _find_verdict(self, key: str) -> Verdict | Unscored | None:
-        async with self._parts.db.transaction(self._parts.tenant) as tx:
-            stored: Any = await tx.scalar(select(PaidVerdict.verdict).filter_by(key=key))
+    async def _find_verdict(self, tx: AsyncSession, key: str) -> Verdict | Unscored | None:
+        stored: Any = await tx.scalar(select(PaidVerdict.verdict).filter_by(key=key))
         return _JUDGEMENT.validate_python(stored) if stored else None
 
-    async def _store_verdict(
-        self, key: str, verdict: Verdict, settle: Settle
-    ) -> Verdict | Unscored:
+    async def _store_judgement(
+        self, tx: AsyncSession, key: str, judgement: Verdict | Unscored
+    ) -> Judged:
         """Store a verdict; where another process was first, its verdict counts and is paid."""
+        if isinstance(judgement, Unscored):
+            return Judged(judgement, "none")
         row = {
             "tenant_id": self._parts.tenant,
             "key": key,
             "cycle_id": self._cycle_id,
-            "verdict": verdict.model_dump(mode="json"),
-            "raw": verdict.raw,
+            "verdict": judgement.model_dump(mode="json"),
+            "raw": judgement.raw,
         }
         first = insert(PaidVerdict).values(row).on_conflict_do_nothing()
-        async with self._parts.db.transaction(self._parts.tenant) as tx:
-            if (await tx.execute(first.returning(PaidVerdict.key))).first() is not None:
-                await settle(tx)
-                return verdict
-            stored = await tx.scalar(select(PaidVerdict.verdict).filter_by(key=key))
-            return _JUDGEMENT.validate_python(stored)
+        if (await tx.execute(first.returning(PaidVerdict.key))).first() is not None:
+            return Judged(judgement, "bought")
+        return Judged(await self._find_verdict(tx, key), "found")
 
 
 def _paid_for(row: PaidAnswer) -> PaidFor:

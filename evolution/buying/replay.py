@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from evolution.buying.evaluate import Contender, Evaluator, OnScored, Trial
 from evolution.buying.paid import hash_key
 from evolution.buying.purchases import Judged, PaidFor, exam_of
@@ -83,17 +85,17 @@ class ReplayEvaluator(Evaluator):
         served = await self._serve(contender, questions, self.replicate(phase))
         shelf = Shelf(self.parts.tenant, self.cycle_id, contender.genome_id, phase)
         async with self.parts.db.transaction(self.parts.tenant) as tx:
-            return [await keep_result(tx, shelf, q, _mean_outcome(served[q.id])) for q in questions]
+            kept = [await keep_result(tx, shelf, q, _mean_outcome(served[q.id])) for q in questions]
+        return [scored for scored, _ in kept]
 
     async def _serve(
         self, contender: Contender, questions: Sequence[Question], replicate: str
     ) -> dict[UUID, list[Served]]:
         """Fresh answers are bought ahead, side by side; the stream itself runs in order."""
         stream = make_stream(questions)
-        fresh = await self.run_all(
-            self.purchases.answer(e.text, _without_policy(contender.genomes), replicate)
-            for e in stream
-        )
+        genomes = _without_policy(contender.genomes)
+        asked = [self.purchases.ask(event.text, genomes, replicate) for event in stream]
+        fresh = await self.run_all(map(self.purchases.answer, asked))
         cache = self.parts.private_cache()
         policy = contender.genomes.cache_policy
         given = [await self._pass(cache, policy, e, f) for e, f in zip(stream, fresh, strict=True)]
@@ -123,12 +125,14 @@ class ReplayEvaluator(Evaluator):
 
     async def _judge(self, event: Event, paid: PaidFor, replicate: str) -> Judged:
         async with self.reserved() as reservation:
-            exam = exam_of(event.question, event.text, paid)
-            judged = await self.purchases.judge(exam, replicate, reservation.settle)
-            if not judged.stored:
-                async with self.parts.db.transaction(self.parts.tenant) as tx:
+
+            async def keep(tx: AsyncSession, judged: Judged) -> Judged:
+                if judged.verdict != "found":
                     await reservation.settle(tx)
-            return judged
+                return judged
+
+            exam = exam_of(event.question, event.text, paid)
+            return await self.purchases.judge(exam, replicate, keep)
 
 
 def make_evaluator(parts: CycleParts, cycle: Cycle, on_scored: OnScored) -> Evaluator:

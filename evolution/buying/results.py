@@ -1,7 +1,7 @@
 """Eval results: what one genome got for one question, in the store and as scores."""
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -123,8 +123,8 @@ class Shelf:
 
 async def keep_result(
     tx: AsyncSession, shelf: Shelf, question: Question, outcome: Outcome
-) -> Scored:
-    """Store one eval result; give its score, or that of whoever stored it first."""
+) -> tuple[Scored, bool]:
+    """Store one eval result; give its score, or that of whoever was first, and who that was."""
     row = {
         "tenant_id": shelf.tenant,
         "cycle_id": shelf.cycle_id,
@@ -132,13 +132,14 @@ async def keep_result(
         "phase": shelf.phase,
         "question_id": question.id,
         "query": question.text,
-        **asdict(outcome),
+        **vars(outcome),
     }
     first = insert(EvolutionEvalResult).values(row).on_conflict_do_nothing()
     if (await tx.execute(first.returning(EvolutionEvalResult.id))).first() is not None:
-        return _scored(question.id, outcome)
-    known = await load_known(tx, shelf.cycle_id, shelf.genome_id, shelf.phase)
-    return known[question.id]
+        return _scored(question.id, outcome), True
+    ids = [question.id]
+    known = await load_known(tx, shelf.cycle_id, shelf.genome_id, shelf.phase, ids)
+    return known[question.id], False
 
 
 def _scored(question_id: UUID, result: Outcome | EvolutionEvalResult) -> Scored:

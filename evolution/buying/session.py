@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from evolution.buying.calls import PaidScope
 from evolution.buying.evaluate import Contender, Evaluator
 from evolution.buying.paid import hash_key, paying_for
-from evolution.buying.purchases import PaidFor, exam_of
-from evolution.buying.results import Shelf, keep_result, outcome_of
+from evolution.buying.purchases import PaidFor
+from evolution.buying.results import Shelf
 from evolution.parts import AnswerQuestion, SessionTranscript
 from models.contract import Chunk
 from models.genome import GenomeSet
@@ -57,14 +57,9 @@ async def eval_session(evaluator: Evaluator, contender: Contender, question: Que
     with paying_for(PaidScope(parts.tenant, cycle_id, key, "session")):
         transcript = await parts.session.run(EVAL_SEED_PROMPT, question.text, contender.genomes)
     paid = PaidFor(key, transcript.answer, transcript.chunks, 0.0)
+    shelf = Shelf(parts.tenant, cycle_id, contender.genome_id, "session")
     async with evaluator.reserved() as reservation:
-        exam = exam_of(question, question.text, paid)
-        judged = await evaluator.purchases.judge(exam, "session", reservation.settle)
-        shelf = Shelf(parts.tenant, cycle_id, contender.genome_id, "session")
-        async with parts.db.transaction(parts.tenant) as tx:
-            if not judged.stored:
-                await reservation.settle(tx)
-            scored = await keep_result(tx, shelf, question, outcome_of(paid, judged))
+        scored = await evaluator.judge_and_keep(paid, question, shelf, "session", reservation)
     score = "unscored" if scored.score is None else f"{scored.score:.1f} of 10"
     return f"{contender.name}: {score} ({transcript.agent}; {'; '.join(transcript.steps[1:])})"
 

@@ -72,8 +72,6 @@ class Endpoint(Base):
     closed_until: Mapped[datetime | None]
     """It answered 429: the lab waits until then."""
     reason: Mapped[str] = mapped_column(default="")
-    live_until: Mapped[datetime | None]
-    """Live calls are under way: the lab takes no new lease until then."""
 
 
 class EndpointLease(Identified, Base):
