@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from datetime import datetime
 from uuid import UUID
 
 from rich.console import Group, RenderableType
@@ -13,6 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from accounts.endpoints import load_closed
 from evolution.buying.hands import Desks
+from evolution.buying.ledgers import Lost
+from evolution.buying.limits import spending
 from evolution.shapes import CandidateProgress, CycleProgress, CycleResult
 from evolution.store import load_cycle
 from kit.errors import Stopped, Unavailable
@@ -94,6 +97,16 @@ def progress_table(progress: CycleProgress) -> Table:
         style = _STYLES[candidate.state]
         table.add_row(*_cells(candidate), style=style)
     return table
+
+
+def spending_picture(cycle: Cycle, lost: Lost, now: datetime) -> RenderableType:
+    """One line a unit: what was spent, of how much; then the calls that were lost in flight."""
+    table = Table("spent", "", "limit", box=None, pad_edge=False)
+    table.columns[1].justify = table.columns[2].justify = "right"
+    for unit in spending(cycle, now):
+        table.add_row(unit.noun, unit.spent, unit.limit or "–")
+    words = f"calls lost in flight: {lost.calls}; counted as spent, with {lost.tokens:,} tokens"
+    return Group(table, *([Text(words, style="yellow")] if lost.calls else []))
 
 
 def _cells(c: CandidateProgress) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from admin_ui.reading import cycles
 from admin_ui.reading.genomes import list_domains
 from admin_ui.reading.paging import parse_cursor
 from admin_ui.templating import get_pages, load_frame
+from evolution.buying.limits import spending
 from evolution.wishes import ask_to_stop
 from kit.errors import BadInput, Conflict, NotFound
 from models.genome import LAYERS
@@ -102,7 +103,7 @@ async def _cycle_page(
         outcome=cycles.outcome(cycle.row, cycle.verdict),
         race=draw_race([r.progress for r in cycle.runners]),
         interval=draw_interval(proof) if proof else None,
-        elapsed=cycles.elapsed_s(cycle.row, parts.clock.now()),
+        spending=spending(cycle.row, parts.clock.now()),
     )
 
 

@@ -4,14 +4,12 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from admin_ui.reading.paging import Cursor, Page, cut, page_after
-from evolution.buying.limits import Spending, spending
 from evolution.shapes import CandidateProgress, CyclePlan, CycleProgress, CycleResult
 from kit.errors import NotFound
 from models.diff import GeneChange, changed_genes
@@ -66,11 +64,6 @@ class CycleView:
     @property
     def challengers(self) -> tuple[Runner, ...]:
         return tuple(r for r in self.runners if r.progress.state != "incumbent")
-
-    @property
-    def spending(self) -> tuple[Spending, ...]:
-        """What it has spent besides judged answers."""
-        return spending(self.row)
 
     @property
     def seen(self) -> str:
@@ -155,13 +148,6 @@ def sentence(row: Cycle) -> str:
     if row.error:
         return row.error
     return str(row.result.get("sentence", "")) if row.result else ""
-
-
-def elapsed_s(row: Cycle, now: datetime) -> float | None:
-    """Seconds since the start of a running cycle; None before and after."""
-    if row.status != "running" or row.started_at is None:
-        return None
-    return (now - row.started_at).total_seconds()
 
 
 async def _load_genomes(tx: AsyncSession, ids: list[UUID]) -> dict[UUID, Genome]:

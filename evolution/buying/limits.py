@@ -1,6 +1,7 @@
-"""What a cycle may spend besides judged answers, checked before it is queued."""
+"""What a cycle may spend besides judged answers, checked before it is queued, and what it spent."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from math import ceil
 from typing import Any
 
@@ -111,29 +112,44 @@ class Spending:
     """None where nothing limits it."""
 
 
-def spending(cycle: Cycle) -> tuple[Spending, ...]:
-    """Say what a cycle has spent besides judged answers; time is told only where it is limited."""
+def spending(cycle: Cycle, now: datetime) -> tuple[Spending, ...]:
+    """Say what a cycle has spent of each unit of which it spent anything or which is limited."""
+    limits = {"answers": cycle.budget, **cycle.limits}
     spent = {
+        "answers": cycle.spent,
         "calls": cycle.spent_calls,
         "tokens": cycle.spent_tokens,
         "micros": cycle.spent_micros,
-        "seconds": cycle.ran_s if "seconds" in cycle.limits else 0,
+        "seconds": _ran_s(cycle, now),
     }
     return tuple(
         Spending(
             noun=UNITS[unit],
-            spent=_number(unit, amount),
-            limit=_number(unit, cycle.limits[unit]) if unit in cycle.limits else None,
+            spent=_measure(unit, amount),
+            limit=_measure(unit, limits[unit]) if unit in limits else None,
         )
         for unit, amount in spent.items()
-        if amount or unit in cycle.limits
+        if amount or unit in limits
     )
+
+
+def _ran_s(cycle: Cycle, now: datetime) -> float:
+    """Seconds of all runs, as `clock_starts` counts them: a killed one until its lease ended."""
+    if cycle.resumed_at is None:
+        return cycle.ran_s
+    until = min(now, cycle.lease_until or now)
+    return cycle.ran_s + max(0.0, (until - cycle.resumed_at).total_seconds())
 
 
 def say(unit: str, amount: float) -> str:
     """Write an amount of a unit as people read it: `1,200 tokens`, `0.35 of money`."""
     nouns = UNITS | {"micros": "of money", "seconds": "seconds"}
     return f"{_number(unit, amount)} {nouns[unit]}"
+
+
+def _measure(unit: str, amount: float) -> str:
+    """Write an amount that stands beside the name of its unit."""
+    return _number(unit, amount) + (" s" if unit == "seconds" else "")
 
 
 def _number(unit: str, amount: float) -> str:

@@ -71,7 +71,7 @@ def list_cycles() -> None:
 
 @cycle_app.command("show")
 def show(cycle: CycleId) -> None:
-    """Show how a cycle stands, or how it ended and on what numbers."""
+    """Show how a cycle stands or how it ended, on what numbers, and what it has spent."""
     run(_show(cycle))
 
 
@@ -150,17 +150,24 @@ async def _list() -> None:
 
 
 async def _show(prefix: str) -> None:
+    from evolution.buying.ledgers import load_lost
     from evolution.shapes import CycleProgress
     from evolution.store import find_cycle
     from lab.commands.opening import opened
-    from lab.watching import load_waits, print_result, progress_table
-    from models.tables import DEFAULT_TENANT
+    from lab.watching import load_waits, print_result, progress_table, spending_picture
+    from models.tables import DEFAULT_TENANT, LAB_TENANT
 
-    async with opened() as lab, lab.db.transaction(DEFAULT_TENANT) as tx:
-        cycle = await find_cycle(tx, prefix)
-        waits = await load_waits(tx) if cycle.status == "running" else []
+    async with opened() as lab:
+        async with lab.db.transaction(DEFAULT_TENANT) as tx:
+            cycle = await find_cycle(tx, prefix)
+            waits = await load_waits(tx) if cycle.status == "running" else []
+        async with lab.db.transaction(LAB_TENANT) as tx:
+            lost = await load_lost(tx, cycle.id)
+        now = lab.clock.now()
     out.print(f"Cycle {cycle.id}: {cycle.layer}, domain {cycle.domain}, {cycle.status}")
     for line in waits:
         out.print(line)
     out.print(progress_table(CycleProgress.model_validate(cycle.progress)))
+    out.print()
+    out.print(spending_picture(cycle, lost, now))
     print_result(cycle)
