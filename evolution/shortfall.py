@@ -1,7 +1,7 @@
 """How a cycle ends whose budget is used up: honestly, on what it has, and never as a failure."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from uuid import UUID
 
@@ -108,9 +108,10 @@ async def _close_proofs(tx: AsyncSession, cycle_id: UUID) -> tuple[str, int] | N
     return short_name(row.content_hash), await tx.scalar(mine) or 0
 
 
-def _best(names: Iterable[UUID], gains: Mapping[UUID, MeasuredGain]) -> UUID | None:
+def _best(names: Mapping[UUID, str], gains: Mapping[UUID, MeasuredGain]) -> UUID | None:
+    """Give who gained most; of equals the name decides, which says what a genome is."""
     measured = [genome_id for genome_id in names if genome_id in gains]
-    return max(measured, key=lambda genome_id: (gains[genome_id].mean, genome_id), default=None)
+    return max(measured, key=lambda each: (gains[each].mean, names[each]), default=None)
 
 
 def _sentence(error: BudgetExhausted, tried: int) -> str:

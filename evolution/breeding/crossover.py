@@ -14,7 +14,8 @@ from models.tables import EvolutionGenome
 
 _MISSING = object()
 
-# Every ancestor of a genome (itself at 0) with the fewest steps that lead up to it.
+# Every ancestor of a genome (itself at 0) with the fewest steps that lead up to it. Of equally near
+# ones the content decides: ids are drawn, and two labs would go on differently.
 _COMMON = text("""
     with recursive up (side, id, steps) as (
         select side, id, 0 from (values ('a', cast(:a as uuid)), ('b', cast(:b as uuid)))
@@ -30,8 +31,9 @@ _COMMON = text("""
     )
     select one.id
     from nearest one join nearest other on other.id = one.id and other.side = 'b'
+    join evolution_genome ancestor on ancestor.id = one.id
     where one.side = 'a'
-    order by one.steps + other.steps, greatest(one.steps, other.steps), one.id
+    order by one.steps + other.steps, greatest(one.steps, other.steps), ancestor.content_hash
     limit 1
 """).bindparams(bindparam("a"), bindparam("b"))
 

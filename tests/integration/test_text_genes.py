@@ -232,6 +232,8 @@ async def test_the_nearest_common_ancestor_is_found_over_parents_and_mates(db: D
             with_gene(name), parent_id=ids.get(parent or "", root), mate_id=ids.get(mate or "")
         )
     stranger = await nights.genome(with_gene("stranger"))
+    parents = {"parent_id": ids["a"], "mate_id": ids["b"]}
+    twins = [await nights.genome(with_gene(name), **parents) for name in ("twin", "other twin")]
 
     async def nearest(one: UUID, other: UUID) -> UUID | None:
         async with db.transaction() as tx:
@@ -243,6 +245,8 @@ async def test_the_nearest_common_ancestor_is_found_over_parents_and_mates(db: D
     assert await nearest(ids["child"], ids["b2"]) == ids["b1"]
     assert await nearest(ids["a"], ids["a1"]) == ids["a"]
     assert await nearest(ids["a"], stranger) is None
+    first = min("a", "b", key=lambda name: content_hash(with_gene(name)))
+    assert await nearest(*twins) == ids[first]  # both are as near: the content decides
 
 
 async def test_the_exam_is_all_questions_and_references_of_the_corpus(db: Database) -> None:
