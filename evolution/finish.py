@@ -108,10 +108,10 @@ def _nothing(standing: Standing) -> str:
 
 
 def _explored(run: Run, best: Finalist) -> str:
-    return (
-        f"Explored: {best.member.contender.name} is expected to be better by {_by(best)}, "
-        f"but {run.plan.note}."
-    )
+    better = f"to be better by {_by(best)}"
+    cheaper = f"to cost {100 * (1 - best.cost):.0f} % less and to differ by {_by(best)}"
+    expected = cheaper if best.claim == "cheaper" else better
+    return f"Explored: {best.member.contender.name} is expected {expected}, but {run.plan.note}."
 
 
 def _by(best: Finalist) -> str:

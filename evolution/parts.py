@@ -82,5 +82,6 @@ class CycleParts:
     models: dict[str, str]
     """Role -> name (`reader`, `router`, `judge`, `mutator`, `embedder`)."""
     concurrency: int
+    """Model calls at once, at the most."""
     hands: Hands | None = None
     """None: this process alone, `concurrency` units at once."""

@@ -70,10 +70,12 @@ def make_engine(url: str, pool_size: int = 10, silent_s: int = SILENT_S) -> Asyn
     """Make the engine for a libpq or SQLAlchemy URL of a PostgreSQL server.
 
     It takes any text: what PostgreSQL cannot store is exchanged on its way in (`kit.any_text`).
+    Whoever finds all connections in use waits: they are short, and a new one costs more.
     """
     engine = create_async_engine(
         psycopg_url(url),
         pool_size=pool_size,
+        max_overflow=0,
         json_serializer=dump_json,
         connect_args={"options": f"-c idle_in_transaction_session_timeout={silent_s}s"},
     )

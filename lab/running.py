@@ -7,7 +7,7 @@ from uuid import UUID
 
 from procrastinate import App
 
-from evolution.buying.hands import Desks
+from evolution.buying.hands import Desks, units_at_once
 from evolution.cycle import run_cycle
 from evolution.lease import hold
 from evolution.shapes import CycleResult
@@ -19,7 +19,8 @@ async def run_held(lab: Lab, jobs: App, desks: Desks, tenant: UUID, cycle_id: UU
     """Take a cycle, run it to its end, let it go. Raises what `hold` and `run_cycle` raise."""
     async with hold(lab.db, tenant, cycle_id, holder_name()) as db:
         parts = await make_cycle_parts(lab, db, tenant, cycle_id)
-        hands = QueuedHands(jobs, desks, db, tenant, cycle_id, parts.concurrency)
+        here = units_at_once(parts.concurrency)
+        hands = QueuedHands(jobs, desks, db, tenant, cycle_id, here)
         return await run_cycle(replace(parts, hands=hands), cycle_id)
 
 

@@ -8,6 +8,7 @@ import structlog
 from procrastinate import App
 from procrastinate.exceptions import ConnectorException
 
+from evolution.buying.hands import units_at_once
 from kit.errors import Unavailable
 from lab.jobs import make_jobs, take_up_lost
 from lab.schedule import start_schedule
@@ -43,7 +44,7 @@ async def work(lab: Lab, told: asyncio.Event) -> None:
         scheduler = start_schedule(lab, jobs)
         running = [
             asyncio.create_task(_run(jobs, "default", 1)),
-            asyncio.create_task(_run(jobs, QUEUE, lab.settings.concurrency)),
+            asyncio.create_task(_run(jobs, QUEUE, units_at_once(lab.settings.concurrency))),
             asyncio.create_task(_watch_lost(lab, jobs)),
             asyncio.create_task(told.wait()),
         ]

@@ -4,9 +4,9 @@
 
 A model outside answers each call after a fixed time and counts how many calls it has at once.
 Whole cycles run through the product's own lease, queue, gates, books and budget on an embedded
-PostgreSQL. *Ideal* is the time that the model alone needs: for each round of n answers, each of
-one call for the answer and one for the judge, ceil(n / N) x 2 x latency. Memory is the resident
-set of the process after each thousand judged answers of one cycle.
+PostgreSQL. *Ideal* is the time that the model alone needs: max(2, ceil(2 n / N)) x latency for each
+round of n answers, each of which is one call for the answer and then one for the judge. Memory is
+the resident set of the process after each thousand judged answers of one cycle.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import psutil
 
 from accounts.capacity import Capacity
 from evolution.buying.evaluate import Contender, Evaluator
-from evolution.buying.hands import Desks
+from evolution.buying.hands import Desks, units_at_once
 from evolution.buying.paid import PaidChat
 from evolution.buying.results import Scored
 from evolution.cycle import run_cycle
@@ -40,7 +40,6 @@ from judge.verdict import Unscored, Verdict
 from kit.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
 from kit.clock import SystemClock
 from kit.db import Database, make_signal_engine
-from kit.gate import GatedChat
 from kit.settings import Settings
 from lab.database import DatabaseUrls, open_database
 from lab.jobs import make_jobs
@@ -121,6 +120,11 @@ def every_answer_differs(genomes: GenomeSet, question: str) -> float:
     return 5.0 + 0.2 * genomes.postprocess.chunk_count + 0.1 * spread
 
 
+def least_calls_in_a_row(answers: int, at_once: int) -> int:
+    """How many latencies a round of answers takes, each one call after another."""
+    return max(CALLS_PER_ANSWER, math.ceil(answers * CALLS_PER_ANSWER / at_once))
+
+
 async def measure_time(lab: Lab, scope: Scope, latency_s: float, at_once: int) -> float:
     """Run one cycle with `at_once` calls at a time; print a row; give wall time / ideal."""
     model = FixedLatency(latency_s)
@@ -129,11 +133,10 @@ async def measure_time(lab: Lab, scope: Scope, latency_s: float, at_once: int) -
         started = time.perf_counter()
         await run_cycle(replace(parts, hands=hands), cycle_id)
         wall = time.perf_counter() - started
-    rounds = [math.ceil(units / at_once) for units in hands.rounds]
-    ideal = sum(rounds) * CALLS_PER_ANSWER * latency_s
+    ideal = latency_s * sum(least_calls_in_a_row(units, at_once) for units in hands.rounds)
     print(
         f"N = {at_once:>3}   calls {model.calls:>4} (at once {model.most:>2})   "
-        f"rounds {len(rounds):>2}   ideal {ideal:>7.1f} s   wall {wall:>7.1f} s   "
+        f"rounds {len(hands.rounds):>2}   ideal {ideal:>7.1f} s   wall {wall:>7.1f} s   "
         f"ratio {wall / ideal:.3f}"
     )
     return wall / ideal
@@ -177,7 +180,8 @@ class HeldCycle:
         self._capacity = Capacity(engine, "bench", self._at_once)
         self._held = hold(lab.db, DEFAULT_TENANT, cycle_id, "bench:1")
         db = await self._held.__aenter__()
-        hands = QueuedHands(self._jobs, desks, db, DEFAULT_TENANT, cycle_id, self._at_once)
+        here = units_at_once(self._at_once)
+        hands = QueuedHands(self._jobs, desks, db, DEFAULT_TENANT, cycle_id, here)
         return cycle_id, replace(self._parts(db), hands=hands)
 
     async def __aexit__(self, *error: object) -> None:
@@ -186,8 +190,7 @@ class HeldCycle:
         await self._jobs.close_async()
 
     def _parts(self, db: LeasedDatabase) -> CycleParts:
-        paid = PaidChat(self._model, db)
-        model = GatedChat(paid, self._capacity.lab("outside"))
+        model = PaidChat(self._model, db, gate=self._capacity.lab("outside"))
         answers = AskingAnswers(self._scope, every_answer_differs, model=model)
         return CycleParts(
             db=db,

@@ -41,6 +41,10 @@ class Tab:
 
     tokens: int = 0
     micros: int = 0
+    beside_s: float = 0.0
+    """Time that they took besides the model's: waiting for their turn, and for the books."""
+    is_timed: bool = True
+    """False where a reply was found in the store: how long the model took is not known."""
 
 
 @dataclass(frozen=True)

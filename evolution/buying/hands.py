@@ -100,11 +100,19 @@ class Desks:
                 del self._desks[cycle_id]
 
 
+def units_at_once(calls: int) -> int:
+    """Give how many units are done at once where so many model calls are allowed.
+
+    A few more: while one is written into the books, another's call is under way.
+    """
+    return calls + 1 + calls // 4
+
+
 class LocalHands:
     """This process alone, so many units at once."""
 
-    def __init__(self, concurrency: int) -> None:
-        self._slots = asyncio.Semaphore(concurrency)
+    def __init__(self, units: int) -> None:
+        self._slots = asyncio.Semaphore(units)
 
     async def evaluate(self, units: Sequence[Unit], do: DoUnit) -> None:
         """See `evolution.parts.Hands`."""

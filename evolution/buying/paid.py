@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -58,6 +59,15 @@ def hash_key(*parts: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+@dataclass(frozen=True)
+class Made:
+    """A reply; `begun` is None where it was found."""
+
+    reply: ChatReply
+    begun: Begun | None = None
+    model_s: float = 0.0
+
+
 class PaidChat:
     """A ChatModel of the lab: each call is reserved before it is made, and booked as it ends.
 
@@ -95,14 +105,13 @@ class PaidChat:
         key = hash_key(scope.key, self.name, dataclasses.asdict(request))
         bound = self._cost(bound_usage(request))
         call = Call(key, scope, self.name, self.provider, bound)
+        asked = time.perf_counter()
         async with self._locks.setdefault(key, asyncio.Lock()):
-            begun, reply = await self._gate.run(lambda: self._make(call, request))
-            if begun is not None:
-                await self._complete(call, begun, reply)
-        cost = self._spent(call, reply)
-        scope.tab.tokens += cost.tokens
-        scope.tab.micros += cost.micros or 0
-        return reply
+            made = await self._gate.run(lambda: self._make(call, request))
+            if made.begun is not None:
+                await self._complete(call, made.begun, made.reply)
+        self._note(call, made, time.perf_counter() - asked)
+        return made.reply
 
     async def _begin(self, call: Call) -> ChatReply | Begun:
         """Find the reply, or reserve the call; waits for what others are at."""
@@ -122,14 +131,16 @@ class PaidChat:
                     raise
             await asyncio.sleep(LOOK_AGAIN_S)
 
-    async def _make(self, call: Call, request: ChatRequest) -> tuple[Begun | None, ChatReply]:
+    async def _make(self, call: Call, request: ChatRequest) -> "Made":
         """Make the call; where its reply is found, nothing was begun."""
         begun = await self._begin(call)
         if isinstance(begun, ChatReply):
-            return None, begun
+            return Made(begun)
+        started = time.perf_counter()
         try:
             async with asyncio.timeout(begun.seconds_left):
-                return begun, await self._inner.chat(request)
+                reply = await self._inner.chat(request)
+            return Made(reply, begun, time.perf_counter() - started)
         except TimeoutError as error:
             await self._give_up(call, begun, may_be_billed=True)
             raise BudgetExhausted("the cycle's budget of wall time is used up") from error
@@ -154,6 +165,14 @@ class PaidChat:
         end = lose_call if may_be_billed else forget_call
         async with self._db.transaction(call.scope.tenant) as tx:
             await end(tx, call, begun)
+
+    def _note(self, call: Call, made: "Made", took_s: float) -> None:
+        """Add a call to the tab of what it is paid for."""
+        cost, tab = self._spent(call, made.reply), call.scope.tab
+        tab.tokens += cost.tokens
+        tab.micros += cost.micros or 0
+        tab.beside_s += took_s - made.model_s
+        tab.is_timed = tab.is_timed and made.begun is not None
 
     def _spent(self, call: Call, reply: ChatReply) -> Amount:
         """Give the real cost of a call: at most what was reserved, where nobody counted."""

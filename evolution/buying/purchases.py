@@ -50,6 +50,7 @@ class PaidFor:
     answer: Answer
     chunks: tuple[Chunk, ...]
     latency_ms: float
+    """How long it took, waiting for a turn at the models not counted; 0 where that is not known."""
     tokens: int = 0
     micros: int = 0
     """What the models that made it cost, in millionths of the currency of the prices."""
@@ -97,7 +98,8 @@ class Purchases:
         scope = PaidScope(self._parts.tenant, self._cycle_id, asked.key, "answer")
         with paying_for(scope):
             state = await self._parts.answer(asked.question, asked.genomes)
-        latency_ms = (time.perf_counter() - started) * 1000
+        took_s = time.perf_counter() - started - scope.tab.beside_s
+        latency_ms = took_s * 1000 if scope.tab.is_timed else 0.0
         return await self._store_answer(asked.key, state, latency_ms, scope.tab)
 
     async def judge(self, exam: Exam, replicate: str, keep: Keep[T]) -> T:
