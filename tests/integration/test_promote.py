@@ -8,9 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from evolution.buying.evaluate import Contender, Evaluator
-from evolution.buying.paid import PaidChat
 from evolution.buying.results import Scored
-from evolution.fakes import PlantedAnswers
 from evolution.genomes import Origin, add_genome, move
 from evolution.plan import make_plan
 from evolution.promote import Finalist, promote_best
@@ -18,32 +16,17 @@ from evolution.proof.book import Opening, close_proof, load_history, open_proofs
 from evolution.proof.group_sequential import planned_looks
 from evolution.proof.wealth import next_alpha
 from evolution.shapes import CyclePlan, Proof
-from kit.chat import ChatModel, ChatRequest, Message
 from kit.db import Database
-from kit.fakes import ScriptedChat
 from models.genome import Genome, GenomeSet, genome_name
 from models.lifecycle import Status
 from models.tables import DEFAULT_TENANT, Approval, Cycle, ProofEntry, Question, QuestionUse
-from tests.support.planted_world import World, make_world
+from tests.support.planted_world import PricedAnswers, World, make_world, with_prices
 
 PAIRS = 48
 
 
 def chunks_do_not_matter_but_verbosity_does(genomes: GenomeSet, question: str) -> float:
     return 6.0 + 1.5 * (genomes.postprocess.verbosity == "comprehensive")
-
-
-@dataclass
-class PricedAnswers(PlantedAnswers):
-    """Asks a model with a prompt as long as the fragments that the genome reads."""
-
-    model: ChatModel | None = None
-
-    async def __call__(self, question: str, genomes: GenomeSet):  # type: ignore[no-untyped-def]
-        assert self.model is not None
-        prompt = "a fragment of some text " * genomes.postprocess.chunk_count
-        await self.model.chat(ChatRequest((Message("user", prompt),), 20))
-        return await super().__call__(question, genomes)
 
 
 @dataclass
@@ -75,10 +58,7 @@ async def _ignore(scored: Scored) -> None:
 
 
 async def set_stage(db: Database) -> Stage:
-    world = await make_world(db, chunks_do_not_matter_but_verbosity_does)
-    paid = PaidChat(ScriptedChat(lambda request: "yes"), db)
-    answers = PricedAnswers(world.parts.scope, chunks_do_not_matter_but_verbosity_does, model=paid)
-    world = replace(world, parts=replace(world.parts, answer=answers), answers=answers)
+    world = with_prices(await make_world(db, chunks_do_not_matter_but_verbosity_does))
     cycle_id = await world.order(budget=1_200)
     async with db.transaction(DEFAULT_TENANT) as tx:
         cycle = await tx.get_one(Cycle, cycle_id)

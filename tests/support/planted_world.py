@@ -5,14 +5,17 @@ from uuid import UUID
 
 from sqlalchemy import func, select
 
+from evolution.buying.paid import PaidChat
 from evolution.cycle import run_cycle
 from evolution.fakes import PlantedAnswers, PlantedJudge, PlantedSession, Quality
 from evolution.genomes import seed_genomes
 from evolution.parts import CycleParts
 from evolution.plan import CycleOrder, create_cycle
 from evolution.shapes import CycleResult
+from kit.chat import ChatModel, ChatRequest, Message
 from kit.clock import SystemClock
 from kit.db import Database
+from kit.fakes import ScriptedChat
 from models.defaults import DEFAULT_SET
 from models.genome import GenomeSet
 from models.profile import ProfileSettings
@@ -29,6 +32,19 @@ def fewer_fragments_are_better(genomes: GenomeSet, question: str) -> float:
 
 def nothing_matters(genomes: GenomeSet, question: str) -> float:
     return 6.0
+
+
+@dataclass
+class PricedAnswers(PlantedAnswers):
+    """Asks a model with a prompt as long as the fragments that the genome reads."""
+
+    model: ChatModel | None = None
+
+    async def __call__(self, question: str, genomes: GenomeSet):  # type: ignore[no-untyped-def]
+        assert self.model is not None
+        prompt = "a fragment of some text " * genomes.postprocess.chunk_count
+        await self.model.chat(ChatRequest((Message("user", prompt),), 20))
+        return await super().__call__(question, genomes)
 
 
 @dataclass
@@ -75,6 +91,13 @@ async def make_world(db: Database, quality: Quality, questions: int = 230) -> Wo
                   ProfileSettings(), 0.5)  # fmt: skip
     answers = PlantedAnswers(scope, quality)
     return World(db, make_parts(db, scope, answers), answers)
+
+
+def with_prices(world: World) -> World:
+    """Give the same world where an answer costs what its genome reads."""
+    paid = PaidChat(ScriptedChat(lambda request: "yes"), world.db)
+    answers = PricedAnswers(world.parts.scope, world.answers.quality, model=paid)
+    return replace(world, parts=replace(world.parts, answer=answers), answers=answers)
 
 
 def make_parts(db: Database, scope: Scope, answers: PlantedAnswers) -> CycleParts:
