@@ -10,6 +10,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import event, text
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoneFree
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 
 from kit.any_text import dump_json, take_any_text
@@ -35,7 +36,8 @@ class Database:
     async def transaction(self, tenant: UUID | None = None) -> AsyncIterator[AsyncSession]:
         """Open a session, commit at the end, roll back on any error.
 
-        Raises Unavailable where the database cannot be reached or closes the connection.
+        Raises Unavailable where the database cannot be reached or closes the connection, or
+        where no connection has become free for half a minute.
         """
         try:
             async with (
@@ -49,6 +51,8 @@ class Database:
             if _is_cut_off(error):
                 raise Unavailable("the database is out of reach") from error
             raise
+        except NoneFree as error:
+            raise Unavailable("all connections to the database are in use") from error
 
     async def close(self) -> None:
         await self.engine.dispose()
@@ -66,16 +70,19 @@ async def set_tenant(session: AsyncSession, tenant: UUID) -> None:
     )
 
 
-def make_engine(url: str, pool_size: int = 10, silent_s: int = SILENT_S) -> AsyncEngine:
+def make_engine(
+    url: str, pool_size: int = 10, silent_s: int = SILENT_S, wait_s: float = 30.0
+) -> AsyncEngine:
     """Make the engine for a libpq or SQLAlchemy URL of a PostgreSQL server.
 
     It takes any text: what PostgreSQL cannot store is exchanged on its way in (`kit.any_text`).
-    Whoever finds all connections in use waits: they are short, and a new one costs more.
+    Whoever finds all connections in use waits: transactions are short, and a new one costs more.
     """
     engine = create_async_engine(
         psycopg_url(url),
         pool_size=pool_size,
         max_overflow=0,
+        pool_timeout=wait_s,
         json_serializer=dump_json,
         connect_args={"options": f"-c idle_in_transaction_session_timeout={silent_s}s"},
     )

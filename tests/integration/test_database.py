@@ -1,5 +1,6 @@
 """Which database is taken, which is refused, and what the store itself holds on to."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from evolution.genomes import Origin, add_genome, deploy, get_active, seed_genomes
 from kit.db import Database, make_engine, psycopg_url
 from kit.embedded_postgres import EmbeddedPostgres
-from kit.errors import Conflict, Misconfigured
+from kit.errors import Conflict, Misconfigured, Unavailable
 from kit.settings import Settings
 from lab.database import DatabaseUrls, create_database, open_database, upgrade
 from models.defaults import DEFAULT_GENOMES
@@ -288,3 +289,19 @@ def eval_result(row: EvolutionGenome, cycle: Cycle, **changes: object) -> Evolut
         "answer_key": "k",
     }
     return EvolutionEvalResult(**{**columns, **changes})
+
+
+async def test_more_tasks_than_connections_wait_for_one_and_are_told_when_none_comes(
+    database_urls: DatabaseUrls,
+) -> None:
+    small = Database(make_engine(database_urls.service, pool_size=1, wait_s=0.5))
+
+    async def hold_it(seconds: float) -> None:
+        async with small.transaction() as tx:
+            await tx.execute(text("select 1"))
+            await asyncio.sleep(seconds)
+
+    await asyncio.gather(hold_it(0.1), hold_it(0.1))
+    with pytest.raises(Unavailable, match="in use"):
+        await asyncio.gather(hold_it(2), hold_it(0))
+    await small.close()
