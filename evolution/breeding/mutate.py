@@ -75,9 +75,17 @@ async def generate_mutations(
 
 
 async def plan_check(population: Population, effort: Effort) -> list[Planned]:
-    """Make the last trials: the finalists answer what the incumbent has answered."""
+    """Make the last trials: the finalists answer what the incumbent has answered.
+
+    Of those that this cycle has not tried yet there are as many as its cap leaves room for.
+    """
     view = population.view()
-    trials = [t for t in view.search.check(effort) if _may_join(population, view, t.point)]
+    room, trials = _room(population), []
+    for trial in view.search.check(effort):
+        is_new = not view.at(trial.point)
+        if room or not is_new:
+            room -= is_new
+            trials.append(trial)
     return await _store(population, view, trials, [], CHECK_ROUND)
 
 
@@ -86,11 +94,11 @@ async def enrol(population: Population, view: View, point: Point) -> Member | No
 
     None for the incumbent, and where the cycle has as many candidates as it may have.
     """
-    if point == view.space.origin or not _may_join(population, view, point):
+    if point == view.space.origin:
         return None
     if members := view.at(point):
         return members[0]
-    child = _drawn(population, view, point, CHECK_ROUND)
+    child = _drawn(population, view, point, CHECK_ROUND) if _room(population) else None
     if child is None:
         return None
     async with population.run.parts.db.transaction(population.run.parts.tenant) as tx:
@@ -98,10 +106,9 @@ async def enrol(population: Population, view: View, point: Point) -> Member | No
     return population.add(row, child.genome)
 
 
-def _may_join(population: Population, view: View, point: Point) -> bool:
-    """Tell whether a point is tried already, or the cap of candidates leaves room for it."""
-    has_room = len(population.candidates) < population.run.cycle.max_mutations
-    return has_room or bool(view.at(point))
+def _room(population: Population) -> int:
+    """Count the candidates that the cycle may still have."""
+    return max(0, population.run.cycle.max_mutations - len(population.candidates))
 
 
 async def _children(

@@ -138,6 +138,27 @@ def test_what_no_pairs_explain_is_decided_by_a_race() -> None:
     assert (odd(best.point), best.is_promising) == (2.0, True)
 
 
+def test_what_the_model_explains_is_checked_on_one_finalist_and_the_incumbents_questions() -> None:
+    effort = plan_effort(600, len(QUESTIONS), 500, 8)
+    seen = anywhere(additive)
+    search = _search(seen, 5, ())
+    assert not search.races
+    assert (search.reserve(effort), effort.check) == (effort.base, 3 * effort.base)
+    [last] = search.check(effort)
+    assert last.point == search.nominate().point
+    assert set(last.questions) == set(range(effort.base)) - search.answered[last.point]
+
+
+def test_a_check_never_costs_more_than_was_kept_for_it() -> None:
+    effort = plan_effort(600, len(QUESTIONS), 500, 8)
+    for truth in (additive, odd):
+        search = _search(anywhere(truth), 5, ())
+        for kept in (0, 7, effort.base, 2 * effort.base + 7):
+            trials = search.check(replace(effort, check=kept))
+            assert sum(len(t.questions) for t in trials) <= kept
+            assert len(trials) <= max(1, kept // effort.base)
+
+
 def test_where_nothing_matters_little_is_promised() -> None:
     promised = [run(nothing, 200, seed)[0].decide() for seed in range(4)]
     assert all(each.gain < 0.6 for each in promised)
