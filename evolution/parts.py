@@ -15,7 +15,7 @@ from pipeline.ports import AnswerCache, Scope
 from pipeline.state import State
 
 AnswerQuestion = Callable[[str, GenomeSet], Awaitable[State]]
-"""`pipeline.answer` for one question under given genomes, with no cache and no memory."""
+"""`pipeline.run.answer` for one question under given genomes, with no cache and no memory."""
 
 
 Phase = Literal["search", "confirm", "session"]

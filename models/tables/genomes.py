@@ -47,7 +47,7 @@ class EvolutionGenome(Identified, Base):
     """The second parent of a crossover."""
     cycle_id: Mapped[UUID | None]
     operator: Mapped[str]
-    """What made it: `hand`, `typed`, `surrogate`, `reflect`, `reflect_all`, `crossover`."""
+    """What made it: `hand`, `design`, `surrogate`, `reflect`, `reflect_all`, `crossover`."""
     notes: Mapped[str] = mapped_column(default="")
 
 
@@ -140,7 +140,7 @@ class Approval(Identified, OfTenant, Base):
     cycle_id: Mapped[UUID] = mapped_column(ForeignKey("cycle.id"))
     digest: Mapped[str]
     evidence: Mapped[dict[str, Any]]
-    """The proof as `evolution.proof.ProofResult` JSON, models and judge version included."""
+    """The proof (`evolution.shapes.Proof`) and its pairs, the binding, models, judge, sentence."""
 
 
 class ApprovalDecision(Identified, OfTenant, Base):
