@@ -25,7 +25,7 @@ from typing import Any, Self
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -102,7 +102,10 @@ class ModelServer:
 
     def _serve(self, answer: Callable[[dict[str, Any]], Awaitable[Response]]) -> Any:
         async def endpoint(request: Request) -> Response:
-            raw = await request.body()
+            try:
+                raw = await request.body()
+            except ClientDisconnect:  # killed while it asked: no call has come
+                return Response(status_code=400)
             body = json.loads(raw)
             self._write(request.url.path, raw, body)
             self._seen[body["model"]] += 1
