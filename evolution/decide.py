@@ -1,5 +1,6 @@
 """What a person decides: approve, reject, roll back. Each in one transaction, with its audit."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -70,7 +71,7 @@ async def roll_back(db: Database, domain: str, layer: str, *, actor: str, reason
         active = await get_active(tx, domain, layer, lock=True)
         if active is None:
             raise Conflict(f"no genome of its own is active in domain {domain!r}, layer {layer}")
-        earlier = await load_row(tx, await find_served_before(tx, active), lock=True)
+        earlier = await load_row(tx, await _find_earlier(tx, active), lock=True)
         await deploy(tx, earlier, action="rollback", actor=actor, reason=reason)
         _audit(tx, "rollback", earlier, active, actor, reason)
         await notify_active(tx)
@@ -123,18 +124,22 @@ async def _decide(
         raise Conflict("somebody else decided on this a moment ago") from error
 
 
-async def find_served_before(tx: AsyncSession, active: EvolutionGenome) -> UUID:
-    """Find what served when `active` first came: not what a later roll-back took away."""
-    came = await tx.scalar(
-        select(Deployment)
-        .filter_by(domain=active.domain, layer=active.layer, genome_id=active.id)
-        .where(Deployment.action != "rollback")
-        .order_by(Deployment.created_at.desc(), Deployment.id.desc())
-        .limit(1)
-    )
-    if came is None or came.previous_id is None:
+def served_before(active_id: UUID, deployments: Iterable[Deployment]) -> UUID | None:
+    """Find what served when the active genome came: not what a later roll-back took away.
+
+    `deployments` are those of its domain and layer, newest first. None where nothing served.
+    """
+    came = (d for d in deployments if d.genome_id == active_id and d.action != "rollback")
+    return next((d.previous_id for d in came), None)
+
+
+async def _find_earlier(tx: AsyncSession, active: EvolutionGenome) -> UUID:
+    own = select(Deployment).filter_by(domain=active.domain, layer=active.layer)
+    newest_first = own.order_by(Deployment.created_at.desc(), Deployment.id.desc())
+    earlier = served_before(active.id, await tx.scalars(newest_first))
+    if earlier is None:
         raise Conflict(f"nothing served in domain {active.domain!r} before the active genome")
-    return came.previous_id
+    return earlier
 
 
 def _audit(

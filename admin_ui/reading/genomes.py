@@ -1,5 +1,6 @@
 """What serves in each domain and layer, since when, and what served before."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from evolution.decide import served_before
 from models.defaults import DEFAULT_GENOMES
 from models.diff import genes_of
 from models.genome import LAYERS, Genome, Layer, genome_name, short_name
@@ -22,8 +24,6 @@ class Served:
     """One line of the history: which genome began to serve when, by whom and why."""
 
     name: str
-    genome_id: UUID
-    previous_id: UUID | None
     action: str
     actor: str
     reason: str
@@ -54,6 +54,26 @@ class Serving:
         return genes_of(self.genome)
 
 
+@dataclass(frozen=True)
+class History:
+    """What began to serve in which domain and layer, newest first, and the genomes' names."""
+
+    deployments: dict[tuple[str, str], list[Deployment]]
+    names: dict[UUID, str]
+
+    def lines(self, domain: str, layer: str) -> tuple[Served, ...]:
+        return tuple(
+            Served(self.names[d.genome_id], d.action, d.actor, d.reason, d.created_at)
+            for d in self.deployments.get((domain, layer), ())
+        )
+
+    def earlier(self, active: EvolutionGenome) -> str | None:
+        """Name what a roll-back would bring back."""
+        own = self.deployments.get((active.domain, active.layer), ())
+        earlier = served_before(active.id, own)
+        return self.names.get(earlier) if earlier else None
+
+
 async def list_domains(tx: AsyncSession) -> tuple[str, ...]:
     """Name every domain that has a profile or a genome; `default` is always first."""
     named = set(await tx.scalars(select(Profile.domain).distinct()))
@@ -80,11 +100,11 @@ def _serving(
     domain: str,
     layer: Layer,
     active: dict[tuple[str, str], EvolutionGenome],
-    history: dict[tuple[str, str], tuple[Served, ...]],
+    history: History,
 ) -> Serving:
-    lines = history.get((domain, layer), ())
+    lines = history.lines(domain, layer)
     if own := active.get((domain, layer)):
-        earlier = _earlier(own.id, lines)
+        earlier = history.earlier(own)
         return Serving(domain, layer, *_read(own), "own", lines, earlier)
     if fallback := active.get((DEFAULT_DOMAIN, layer)):
         return Serving(domain, layer, *_read(fallback), "default", lines, None)
@@ -96,29 +116,14 @@ def _read(row: EvolutionGenome) -> tuple[str, Genome]:
     return short_name(row.content_hash), load_genome(row.content)
 
 
-def _earlier(active_id: UUID, lines: tuple[Served, ...]) -> str | None:
-    """Name what served when the active genome first came, as a roll-back finds it."""
-    came = (s for s in lines if s.genome_id == active_id and s.action != "rollback")
-    previous = next((s.previous_id for s in came), None)
-    return next((s.name for s in lines if s.genome_id == previous), None)
-
-
-async def _load_history(tx: AsyncSession) -> dict[tuple[str, str], tuple[Served, ...]]:
+async def _load_history(tx: AsyncSession) -> History:
     rows = await tx.execute(
         select(Deployment, EvolutionGenome.content_hash)
         .join(EvolutionGenome, EvolutionGenome.id == Deployment.genome_id)
         .order_by(Deployment.created_at.desc(), Deployment.id.desc())
     )
-    history: dict[tuple[str, str], list[Served]] = {}
+    history = History(defaultdict(list), {})
     for row, digest in rows:
-        line = Served(
-            name=short_name(digest),
-            genome_id=row.genome_id,
-            previous_id=row.previous_id,
-            action=row.action,
-            actor=row.actor,
-            reason=row.reason,
-            since=row.created_at,
-        )
-        history.setdefault((row.domain, row.layer), []).append(line)
-    return {key: tuple(lines) for key, lines in history.items()}
+        history.deployments[row.domain, row.layer].append(row)
+        history.names[row.genome_id] = short_name(digest)
+    return history
