@@ -26,6 +26,7 @@ class Economy:
     cost: float
     """Millionths of money where there is a price, else tokens; 0 where neither is known."""
     p95_ms: float
+    """Of the answers that were timed."""
 
 
 def economy_of(member: Member) -> Economy | None:
@@ -35,8 +36,8 @@ def economy_of(member: Member) -> Economy | None:
         return None
     micros = float(np.mean([a.micros for a in answers]))
     tokens = float(np.mean([a.tokens for a in answers]))
-    p95 = float(np.quantile([a.timed_ms for a in answers], 0.95))
-    return Economy(micros or tokens, p95)
+    timed = [a.timed_ms for a in answers if a.timed_ms]
+    return Economy(micros or tokens, float(np.quantile(timed, 0.95)) if timed else 0.0)
 
 
 def cost_ratio(member: Member, incumbent: Member) -> float:
@@ -60,13 +61,17 @@ def is_affordable(member: Member, incumbent: Member, rule: TradeRule) -> bool:
 
 
 def is_slow(member: Member, incumbent: Member, rule: TradeRule) -> bool:
-    """Tell whether a genome's answers took too long on the questions that both have answered."""
+    """Tell whether a genome's answers took too long on the questions that both have answered.
+
+    An answer that a killed process had begun is not timed, and says nothing.
+    """
     common = sorted(member.answers.keys() & incumbent.answers.keys())
-    pairs = [_timed(q, incumbent.answers[q], member.answers[q]) for q in common]
-    return len(pairs) >= LEAST_TIMED and is_slower(pairs, rule)
+    pairs = [_times(q, incumbent.answers[q], member.answers[q]) for q in common]
+    timed = [p for p in pairs if p.incumbent_spent.latency_ms and p.candidate_spent.latency_ms]
+    return len(timed) >= LEAST_TIMED and is_slower(timed, rule)
 
 
-def _timed(question_id: UUID, ours: Scored, theirs: Scored) -> Pair:
+def _times(question_id: UUID, ours: Scored, theirs: Scored) -> Pair:
     return Pair(
         question_id=question_id,
         query="",

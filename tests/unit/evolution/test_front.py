@@ -65,3 +65,12 @@ def test_who_is_much_slower_is_neither_affordable_nor_saving() -> None:
     slow = member(500, latency_ms=400.0)
     assert not is_affordable(slow, member(1_000), RULE)
     assert not is_saving(slow, member(1_000), RULE)
+
+
+def test_answers_that_were_not_timed_say_nothing_of_latency() -> None:
+    ours, slow = member(1_000), member(500, latency_ms=400.0)
+    for q in QUESTIONS[11:]:
+        slow.answers[q] = Scored(q, 6.0, tokens=500)
+    assert is_affordable(slow, ours, RULE)  # eleven pairs are too few
+    economy = economy_of(slow)
+    assert economy is not None and economy.p95_ms == 400.0
