@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from evolution.breeding.gains import MeasuredGain, load_gains
 from evolution.buying.budget import load_seconds_left
 from evolution.buying.calls import book_lost
+from evolution.buying.limits import ran_for
 from evolution.genomes import load_row, move
 from evolution.parts import CycleParts
 from evolution.proof.book import close_proof
@@ -60,7 +61,7 @@ async def end_short(parts: CycleParts, cycle_id: UUID, error: BudgetExhausted) -
             outcome="nothing_better",
             sentence=_sentence(error, len(tried)),
             tried=len(tried),
-            seconds=round(cycle.ran_s + _present_s(parts, cycle), 1),
+            seconds=round(ran_for(cycle, parts.clock.now()), 1),
         )
         if best is not None:
             result = _with_best(result, tried[best], best, gains[best], in_proof)
@@ -71,12 +72,6 @@ async def end_short(parts: CycleParts, cycle_id: UUID, error: BudgetExhausted) -
         await book_lost(tx, parts.tenant, cycle_id)
         await mark_done(tx, cycle_id, result, parts.clock.now())
     return result
-
-
-def _present_s(parts: CycleParts, cycle: Cycle) -> float:
-    if cycle.resumed_at is None:
-        return 0.0
-    return max(0.0, (parts.clock.now() - cycle.resumed_at).total_seconds())
 
 
 async def _close_candidates(

@@ -120,7 +120,7 @@ def spending(cycle: Cycle, now: datetime) -> tuple[Spending, ...]:
         "calls": cycle.spent_calls,
         "tokens": cycle.spent_tokens,
         "micros": cycle.spent_micros,
-        "seconds": _ran_s(cycle, now),
+        "seconds": ran_for(cycle, now),
     }
     return tuple(
         Spending(
@@ -133,8 +133,8 @@ def spending(cycle: Cycle, now: datetime) -> tuple[Spending, ...]:
     )
 
 
-def _ran_s(cycle: Cycle, now: datetime) -> float:
-    """Seconds of all runs, as `clock_starts` counts them: a killed one until its lease ended."""
+def ran_for(cycle: Cycle, now: datetime) -> float:
+    """Count the seconds of all runs as `clock_starts` does: a killed one until its lease ended."""
     if cycle.resumed_at is None:
         return cycle.ran_s
     until = min(now, cycle.lease_until or now)
