@@ -127,7 +127,7 @@ def draw_race(candidates: Sequence[CandidateProgress]) -> Race | None:
 def _column(
     shown: list[CandidateProgress], column: int, columns: list[int], height: float
 ) -> list[Dot]:
-    """Dots of one rung, fanned out sideways so that none hides another."""
+    """Dots of one number of questions, fanned out sideways so that none hides another."""
     group = sorted((c for c in shown if c.answered == column), key=lambda c: c.delta or 0.0)
     spread = min(3.2, 26.0 / (len(group) * len(columns)))
     middle = (len(group) - 1) / 2
