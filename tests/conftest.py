@@ -2,8 +2,6 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pytest
@@ -13,6 +11,7 @@ from sqlalchemy import create_engine, text
 from kit.db import Database, make_engine, psycopg_url
 from kit.embedded_postgres import EmbeddedPostgres
 from lab.database import SERVICE_LOGIN, DatabaseUrls, create_database, upgrade
+from tests.support.folders import short_folder
 
 # Machines that are shared stall now and then: a slow example is no failure.
 settings.register_profile("usual", deadline=None)
@@ -31,8 +30,8 @@ def no_real_models(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def server() -> Iterator[EmbeddedPostgres]:
     """One server for the session, in a folder that no other test run cleans away."""
-    with TemporaryDirectory(prefix="genoma-test-") as folder:
-        started = EmbeddedPostgres(Path(folder) / "data")
+    with short_folder("genoma-test-") as folder:
+        started = EmbeddedPostgres(folder / "data")
         create_database(started.url("postgres"), "genoma_template")
         upgrade(started.url("genoma_template"), SERVICE_LOGIN)
         _hurry(started)

@@ -17,7 +17,8 @@ from playwright.async_api import Browser
 
 from models.defaults import TUTORIAL_POSTPROCESS
 from models.genome import genome_name
-from tests.support.lab_process import RunningLab, running_lab, short_folder
+from tests.support.folders import short_folder
+from tests.support.lab_process import RunningLab, running_lab
 
 QUESTION = "How long is the one-time link for the first admin valid?"
 FIRST_DRAFT = genome_name(TUTORIAL_POSTPROCESS)

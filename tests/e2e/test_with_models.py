@@ -15,7 +15,8 @@ from admin_person import Admin, set_up
 from openai import AsyncOpenAI
 from playwright.async_api import Browser, expect
 
-from tests.support.lab_process import RunningLab, running_lab, short_folder
+from tests.support.folders import short_folder
+from tests.support.lab_process import RunningLab, running_lab
 from tests.support.openai_server import ModelServer
 from tests.support.roles import MISSING, Call, Handler, fill, read
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import psutil
 import psycopg
@@ -17,6 +16,7 @@ import pytest
 
 from kit.embedded_postgres import EmbeddedPostgres, forget_dead
 from kit.errors import Misconfigured
+from tests.support.folders import short_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
@@ -32,8 +32,8 @@ sys.stdin.read()
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A short path: sockets do not like long ones."""
-    with TemporaryDirectory(prefix="genoma-pg-") as name:
-        data = Path(name).resolve() / "data"
+    with short_folder("genoma-pg-") as place:
+        data = place / "data"
         yield data
         for process in processes_of(data):
             process.kill()

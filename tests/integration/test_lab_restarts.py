@@ -12,7 +12,8 @@ import psutil
 import psycopg
 import pytest
 
-from tests.support.lab_process import RunningLab, running_lab, short_folder
+from tests.support.folders import short_folder
+from tests.support.lab_process import RunningLab, running_lab
 from tests.support.openai_server import ModelServer
 
 WITHIN_S = 120.0

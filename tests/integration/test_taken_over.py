@@ -19,7 +19,8 @@ from lab.jobs import enqueue_cycle, make_jobs
 from lab.library import complete_corpus, take_beir
 from lab.wiring import Lab, open_lab
 from models.tables import DEFAULT_TENANT, LAB_TENANT, Cycle, LedgerEntry, PaidCall
-from tests.support.lab_process import ROOT, clean_environment, short_folder
+from tests.support.folders import short_folder
+from tests.support.lab_process import ROOT, clean_environment
 from tests.support.openai_server import model_process, read_log
 from tests.support.small_corpus import write_small_corpus
 

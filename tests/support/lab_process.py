@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import httpx2
 
@@ -87,13 +86,6 @@ def wait_until_served(lab: RunningLab) -> None:
         except httpx2.TransportError:
             time.sleep(0.2)
     raise AssertionError(f"the lab did not start: {lab.said}")
-
-
-@contextmanager
-def short_folder() -> Iterator[Path]:
-    """A folder whose path is short enough for the database's socket."""
-    with TemporaryDirectory(prefix="genoma-") as name:
-        yield Path(name).resolve()
 
 
 def clean_environment(home: Path, **settings: str) -> Mapping[str, str]:
