@@ -3,6 +3,7 @@
 import random
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import psycopg
 
@@ -32,6 +33,8 @@ class Killer:
     rng: random.Random
     story: list[str] = field(default_factory=list)
     """One line a kill: where it hit."""
+    in_flight: int = 0
+    """Calls that the last kill left in flight."""
     committed: frozenset[int] = frozenset()
     """Numbers of the calls that were committed when last looked."""
     lost_at_once: int = 0
@@ -69,11 +72,12 @@ class Killer:
 
         Tells whether it had ended by itself.
         """
-        used_up, known = self.provider.ration(answers), len(self.provider.calls)
+        known, used_up = len(self.provider.calls), self.provider.ration(answers)
         process, started = self.runner.start(), time.monotonic()
-        if not answers:
-            time.sleep(min(limit_s, STARTS_WITHIN_S))
-        elif used_up.wait(limit_s):
+        until = started + (limit_s if answers else min(limit_s, STARTS_WITHIN_S))
+        while process.poll() is None and time.monotonic() < until and not used_up.is_set():
+            time.sleep(0.005)
+        if used_up.is_set():
             time.sleep(self.rng.uniform(0, rest_s))
         lasted_s, ended = time.monotonic() - started, process.poll()
         process.kill()
@@ -85,7 +89,7 @@ class Killer:
         if ended is None:
             self.story.append(
                 f"killed after {lasted_s:.2f} s: {came} calls came, up to {answers} were answered, "
-                f"{len(self.committed)} are committed"
+                f"{len(self.committed)} are committed, {self.in_flight} in flight"
             )
         return ended is not None
 
@@ -94,6 +98,7 @@ class Killer:
         url = f"postgresql://postgres@/genoma?host={self.runner.cycle.home}/postgres"
         try:
             with psycopg.connect(url) as connection:
+                _wait_for_sessions(connection)
                 rows = connection.execute("select state, reply ->> 'text' from paid_call")
                 found = rows.fetchall()
         except psycopg.OperationalError:
@@ -101,5 +106,15 @@ class Killer:
         before = self.committed
         self.committed = frozenset(number_of(text) for state, text in found if state == "done")
         assert before <= self.committed, "a committed call is lost"
-        in_flight = sum(state == "in_flight" for state, _ in found)
-        self.lost_at_once = max(self.lost_at_once, in_flight)
+        self.in_flight = sum(state == "in_flight" for state, _ in found)
+        self.lost_at_once = max(self.lost_at_once, self.in_flight)
+
+
+def _wait_for_sessions(connection: psycopg.Connection[Any]) -> None:
+    """Wait until the server has noticed the death: it ends the commits that it was asked for."""
+    deadline = time.monotonic() + 5
+    left = "select count(*) from pg_stat_activity where usename = 'genoma_app'"
+    while connection.execute(left).fetchone() != (0,) and time.monotonic() < deadline:
+        connection.rollback()  # the next look sees what is new
+        time.sleep(0.01)
+    connection.rollback()
