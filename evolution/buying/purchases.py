@@ -10,7 +10,7 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -24,11 +24,18 @@ from judge.verdict import Judgement, Unscored, Verdict
 from kit.errors import ProviderBusy, ProviderError, ProviderRefused
 from models.contract import Answer, Chunk, Reference
 from models.genome import GenomeSet
-from models.tables import PaidAnswer, PaidVerdict, Question
+from models.tables import PaidAnswer, PaidVerdict, Question, table_of
 from pipeline.run import PIPELINE_VERSION
 from pipeline.state import State
 
 _JUDGEMENT: TypeAdapter[Verdict | Unscored] = TypeAdapter(Judgement)
+
+# Made once: to build a statement takes as long as to send it.
+_ANSWER, _VERDICT = table_of(PaidAnswer), table_of(PaidVerdict)
+_FIND_ANSWER = select(_ANSWER).where(_ANSWER.c.key == bindparam("key"))
+_STORE_ANSWER = insert(_ANSWER).on_conflict_do_nothing().returning(*_ANSWER.c)
+_FIND_VERDICT = select(_VERDICT.c.verdict).where(_VERDICT.c.key == bindparam("key"))
+_STORE_VERDICT = insert(_VERDICT).on_conflict_do_nothing().returning(_VERDICT.c.key)
 
 T = TypeVar("T")
 
@@ -89,7 +96,8 @@ class Purchases:
             return found or await self.buy_answer(asked)
 
     async def find_answer(self, tx: AsyncSession, asked: Asked) -> PaidFor | None:
-        row = await tx.get(PaidAnswer, asked.key)
+        """Give the stored answer; None where nobody has bought it."""
+        row = (await tx.execute(_FIND_ANSWER, {"key": asked.key})).first()
         return _paid_for(row) if row else None
 
     async def buy_answer(self, asked: Asked) -> PaidFor:
@@ -171,7 +179,7 @@ class Purchases:
         """Store an answer whole; where another process was first, its answer counts."""
         assert state.answer is not None
         chunks = state.retrieval.chunks if state.retrieval else ()
-        values = {
+        row = {
             "tenant_id": self._parts.tenant,
             "key": key,
             "cycle_id": self._cycle_id,
@@ -181,13 +189,12 @@ class Purchases:
             "tokens": tab.tokens,
             "micros": tab.micros,
         }
-        first = insert(PaidAnswer).values(values).on_conflict_do_nothing().returning(PaidAnswer)
         async with self._transaction() as tx:
-            row = await tx.scalar(first)
-            if row is None:
-                row = await tx.get_one(PaidAnswer, key)
+            stored = (await tx.execute(_STORE_ANSWER, row)).first()
+            if stored is None:
+                stored = (await tx.execute(_FIND_ANSWER, {"key": key})).one()
             await book_lab(tx, self._parts.tenant, self._retrieval(state))
-            return _paid_for(row)
+            return _paid_for(stored)
 
     def _retrieval(self, state: State) -> Line:
         usage = state.retrieval.usage if state.retrieval else None
@@ -202,7 +209,7 @@ class Purchases:
         )
 
     async def _find_verdict(self, tx: AsyncSession, key: str) -> Verdict | Unscored | None:
-        stored: Any = await tx.scalar(select(PaidVerdict.verdict).filter_by(key=key))
+        stored: Any = await tx.scalar(_FIND_VERDICT, {"key": key})
         return _JUDGEMENT.validate_python(stored) if stored else None
 
     async def _store_judgement(
@@ -218,13 +225,12 @@ class Purchases:
             "verdict": judgement.model_dump(mode="json"),
             "raw": judgement.raw,
         }
-        first = insert(PaidVerdict).values(row).on_conflict_do_nothing()
-        if (await tx.execute(first.returning(PaidVerdict.key))).first() is not None:
+        if (await tx.execute(_STORE_VERDICT, row)).first() is not None:
             return Judged(judgement, "bought")
         return Judged(await self._find_verdict(tx, key), "found")
 
 
-def _paid_for(row: PaidAnswer) -> PaidFor:
+def _paid_for(row: Any) -> PaidFor:
     chunks = tuple(Chunk.model_validate(chunk) for chunk in row.chunks)
     answer = Answer.model_validate(row.answer)
     return PaidFor(row.key, answer, chunks, row.latency_ms, row.tokens, row.micros)

@@ -13,9 +13,12 @@ from sqlalchemy.orm import load_only
 from evolution.buying.purchases import Judged, PaidFor
 from evolution.parts import Phase as Phase
 from judge.verdict import Verdict
-from models.tables import EvolutionEvalResult, Question
+from models.tables import EvolutionEvalResult, Question, table_of
 
 MAX_RESPONSE_CHARS = 2_000
+
+_RESULT = table_of(EvolutionEvalResult)
+_KEEP = insert(_RESULT).on_conflict_do_nothing().returning(_RESULT.c.id)
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,7 @@ async def keep_result(
         "query": question.text,
         **vars(outcome),
     }
-    first = insert(EvolutionEvalResult).values(row).on_conflict_do_nothing()
-    if (await tx.execute(first.returning(EvolutionEvalResult.id))).first() is not None:
+    if (await tx.execute(_KEEP, row)).first() is not None:
         return _scored(question.id, outcome), True
     ids = [question.id]
     known = await load_known(tx, shelf.cycle_id, shelf.genome_id, shelf.phase, ids)

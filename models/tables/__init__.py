@@ -1,7 +1,7 @@
 """Every table of the lab."""
 
 from models.tables.accounts import ApiKey, Endpoint, EndpointLease, LedgerEntry, Profile, Tenant
-from models.tables.base import DEFAULT_TENANT, LAB_TENANT, Base, tenant_tables, utc_now
+from models.tables.base import DEFAULT_TENANT, LAB_TENANT, Base, table_of, tenant_tables, utc_now
 from models.tables.corpus import (
     INDEXED_DIMENSIONS,
     ChunkVector,
@@ -71,6 +71,7 @@ __all__ = [
     "Tenant",
     "Trace",
     "Trial",
+    "table_of",
     "tenant_tables",
     "utc_now",
 ]

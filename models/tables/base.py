@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import DateTime, ForeignKey, MetaData
+from sqlalchemy import DateTime, ForeignKey, MetaData, Table
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
 
@@ -56,3 +56,8 @@ def tenant_tables() -> list[str]:
         for mapper in Base.registry.mappers
         if issubclass(mapper.class_, OfTenant)
     )
+
+
+def table_of(model: type[Base]) -> Table:
+    """Give the table of a model, for statements that are made once and need no objects."""
+    return Base.metadata.tables[model.__tablename__]
