@@ -9,13 +9,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
 
 from evolution.plan import CycleOrder
 from tests.support.cycle_books import Books, read_books
+from tests.support.folders import short_folder
 from tests.support.killer import Killer
 from tests.support.openai_server import Logged
 from tests.support.queued_cycle import DOMAIN, QueuedCycle, Runner, queue_cycle
@@ -52,9 +52,8 @@ def ordeal() -> Ordeal:
 
 @pytest.fixture(scope="module")
 def workplace() -> Iterator[Path]:
-    """A short path: a database socket must fit into it."""
-    with TemporaryDirectory(prefix="genoma-") as folder:
-        yield Path(folder)
+    with short_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
