@@ -10,6 +10,7 @@ from sqlalchemy import create_engine, text
 
 from kit.db import Database, make_engine, psycopg_url
 from kit.embedded_postgres import EmbeddedPostgres
+from kit.log import configure_logging
 from lab.database import SERVICE_LOGIN, DatabaseUrls, create_database, upgrade
 from tests.support.folders import short_folder
 
@@ -25,6 +26,12 @@ def no_real_models(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("GENOMA_", "OPENAI_")) and not name.startswith("GENOMA_TEST_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def plain_logs() -> None:
+    """Log as a process of the lab does: a traceback drawn with all its locals takes seconds."""
+    configure_logging()
 
 
 @pytest.fixture(scope="session")

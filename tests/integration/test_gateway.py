@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,7 +11,6 @@ from uuid import UUID
 import httpx2
 import openai
 import pytest
-import structlog
 import uvicorn
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion
@@ -32,7 +31,6 @@ from kit.errors import (
     ProviderRefused,
     ProviderUnreachable,
 )
-from kit.log import configure_logging
 from kit.metering import MeteredCall
 from models.contract import Turn
 from models.defaults import DEFAULT_SET
@@ -139,14 +137,6 @@ async def serving(service: Service) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         server.should_exit = True
         await running
-
-
-@pytest.fixture(autouse=True, scope="module")
-def plain_logs() -> Iterator[None]:
-    """Log as a process of the lab does: a traceback drawn with all its locals takes seconds."""
-    configure_logging()
-    yield
-    structlog.reset_defaults()
 
 
 async def test_a_stock_client_gets_the_answer_with_its_sources(service: Service) -> None:
