@@ -1,12 +1,13 @@
 """What running a cycle costs besides the model's own time, and whether its memory stays flat.
 
-    python -m benchmarks.evolution.orchestration [--latency 1.0] [--at-once 1 8 64] [--memory 10000]
+    python -m benchmarks.evolution.orchestration [--latency 5.0] [--at-once 1 8 64] [--memory 10000]
 
 A model outside answers each call after a fixed time and counts how many calls it has at once.
 Whole cycles run through the product's own lease, queue, gates, books and budget on an embedded
-PostgreSQL. *Ideal* is the time that the model alone needs: max(2, ceil(2 n / N)) x latency for each
-round of n answers, each of which is one call for the answer and then one for the judge. Memory is
-the resident set of the process after each thousand judged answers of one cycle.
+PostgreSQL. *Ideal* is the time that the model alone needs: the sum of all calls' latencies divided
+by N, or the critical path where that is longer (each round of answers two latencies: an answer,
+then its verdict). Memory is the resident set of the process after each thousand judged answers of
+one cycle.
 """
 
 import argparse
@@ -54,6 +55,8 @@ from pipeline.ports import Scope
 from pipeline.state import State
 
 CALLS_PER_ANSWER = 2
+LEAST, STANDARD = (132, 62), (600, 240)
+"""Judged answers of a cycle, and questions: the least that have a proof; what an order has."""
 NAMES = {"reader": "fixed", "router": "fixed", "embedder": "none", "judge": "fixed"}
 
 
@@ -120,26 +123,24 @@ def every_answer_differs(genomes: GenomeSet, question: str) -> float:
     return 5.0 + 0.2 * genomes.postprocess.chunk_count + 0.1 * spread
 
 
-def least_calls_in_a_row(answers: int, at_once: int) -> int:
-    """How many latencies a round of answers takes, each one call after another."""
-    return max(CALLS_PER_ANSWER, math.ceil(answers * CALLS_PER_ANSWER / at_once))
-
-
-async def measure_time(lab: Lab, scope: Scope, latency_s: float, at_once: int) -> float:
-    """Run one cycle with `at_once` calls at a time; print a row; give wall time / ideal."""
+async def measure_time(lab: Lab, latency_s: float, at_once: int) -> None:
+    """Run one cycle with `at_once` calls at a time; print a row."""
     model = FixedLatency(latency_s)
-    async with HeldCycle(lab, scope, model, at_once, budget=132) as (cycle_id, parts):
+    budget, questions = STANDARD if at_once > 1 else LEAST
+    scope = await seed(lab.db, questions)
+    async with HeldCycle(lab, scope, model, at_once, budget) as (cycle_id, parts):
         hands = CountingHands(parts.hands)  # type: ignore[arg-type]
         started = time.perf_counter()
         await run_cycle(replace(parts, hands=hands), cycle_id)
         wall = time.perf_counter() - started
-    ideal = latency_s * sum(least_calls_in_a_row(units, at_once) for units in hands.rounds)
+    rounds = len(hands.rounds)
+    ideal = latency_s * max(model.calls / at_once, CALLS_PER_ANSWER * rounds)
     print(
         f"N = {at_once:>3}   calls {model.calls:>4} (at once {model.most:>2})   "
-        f"rounds {len(hands.rounds):>2}   ideal {ideal:>7.1f} s   wall {wall:>7.1f} s   "
-        f"ratio {wall / ideal:.3f}"
+        f"rounds {rounds:>2}   ideal {ideal:>7.1f} s   wall {wall:>7.1f} s   "
+        f"ratio {wall / ideal:.3f}",
+        flush=True,
     )
-    return wall / ideal
 
 
 async def measure_memory(lab: Lab, scope: Scope, answers: int) -> None:
@@ -156,7 +157,8 @@ async def measure_memory(lab: Lab, scope: Scope, answers: int) -> None:
             some = contenders[start : start + block]
             await evaluator.eval_all(some, questions, "search")
             done = (start + len(some)) * len(questions)
-            print(f"{done:>6} judged answers   {here.memory_info().rss / 2**20:7.1f} MiB")
+            rss = here.memory_info().rss / 2**20
+            print(f"{done:>6} judged answers   {rss:7.1f} MiB", flush=True)
 
 
 class HeldCycle:
@@ -270,7 +272,7 @@ async def run(options: argparse.Namespace) -> None:
     for at_once in options.at_once:
         with fresh_database() as (settings, _):
             lab = open_lab(settings)
-            await measure_time(lab, await seed(lab.db, 62), options.latency, at_once)
+            await measure_time(lab, options.latency, at_once)
             await lab.close()
     if options.memory:
         with fresh_database() as (settings, _):
@@ -281,7 +283,7 @@ async def run(options: argparse.Namespace) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description="Orchestration of a cycle")
-    options.add_argument("--latency", type=float, default=1.0, help="of one call, in seconds")
+    options.add_argument("--latency", type=float, default=5.0, help="of one call, in seconds")
     options.add_argument("--at-once", type=int, nargs="*", default=[1, 8, 64])
     options.add_argument("--memory", type=int, default=10_000, help="judged answers; 0: none")
     asyncio.run(run(options.parse_args()))
