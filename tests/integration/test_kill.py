@@ -38,10 +38,12 @@ class Ordeal:
     outcome: str
     kills: int
     near_the_end: int
+    incumbent_s: float = 0.0
+    """How long its answers take (`RationedServer`)."""
 
 
 USUAL = Ordeal(SUBJECTS[:6], CycleOrder("postprocess", DOMAIN, 36, 3, 3), "explored", 5, 1)
-SOAK = Ordeal(SUBJECTS, CycleOrder("postprocess", DOMAIN, 260, 12, 3), "promoted", 100, 5)
+SOAK = Ordeal(SUBJECTS, CycleOrder("postprocess", DOMAIN, 260, 12, 3), "promoted", 100, 5, 2.0)
 """Five rounds, in which the mutator and crossover have a say, and a proof of two looks."""
 
 
@@ -70,10 +72,10 @@ class Ended:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(queued: QueuedCycle, workplace: Path) -> Ended:
+def undisturbed(queued: QueuedCycle, workplace: Path, ordeal: Ordeal) -> Ended:
     """The twin that ran in peace."""
     cycle = queued.copy_to(workplace / "in-peace")
-    with RationedServer(workplace / "in-peace.jsonl") as provider:
+    with RationedServer(workplace / "in-peace.jsonl", ordeal.incumbent_s) as provider:
         Runner(cycle, provider.url, CONCURRENCY).finish()
         return ended(cycle, provider)
 
@@ -96,7 +98,7 @@ def test_a_cycle_killed_at_random_instants_ends_like_one_that_ran_in_peace(
 ) -> None:
     seed = random.SystemRandom().randrange(10**6)
     cycle = queued.copy_to(workplace / "killed")
-    with RationedServer(workplace / "killed.jsonl") as provider:
+    with RationedServer(workplace / "killed.jsonl", ordeal.incumbent_s) as provider:
         runner = Runner(cycle, provider.url, CONCURRENCY)
         killer = Killer(runner, provider, len(undisturbed.calls), random.Random(seed))
         try:

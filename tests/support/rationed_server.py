@@ -16,24 +16,29 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from tests.support.openai_server import ModelServer
-from tests.support.roles import Call, Handler, read
+from tests.support.roles import Call, read
 
 BRIEFLY = "Answer as briefly as the question allows"
 """What the incumbent's prompt says, by its verbosity."""
 
-BRIEF_TAKES_S = 0.15
-"""What is better is quicker as well, by more than a process that starts can blur: the rule on
-latency is by the clock, and must not decide otherwise from run to run."""
+INCUMBENT = (BRIEFLY, "Begin with the answer itself", "After each statement put the number")
+"""What all stands in the prompts of the incumbent, and of what differs from it little."""
 
 _TO_BLANKS = str.maketrans("01", "\n\t")
 _FROM_BLANKS = str.maketrans("\n\t", "01")
 
 
 class RationedServer(ModelServer):
-    """The model server with a ration of answers; until one is set it answers all."""
+    """The model server with a ration of answers; until one is set it answers all.
 
-    def __init__(self, log: Path, handlers: dict[str, Handler] | None = None) -> None:
-        super().__init__(log, handlers={"answer": read_with_care, **(handlers or {})})
+    Under the incumbent's prompt an answer takes `incumbent_s`. The rule on latency goes by the
+    clock, which kills and a busy machine bring out of step: with a second or two it decides the
+    same in all runs, because what is better is quicker as well.
+    """
+
+    def __init__(self, log: Path, incumbent_s: float = 0.0) -> None:
+        super().__init__(log, handlers={"answer": read_with_care})
+        self._incumbent_s = incumbent_s
         self._ration = _Ration()
         self._numbers = count(1)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -51,23 +56,30 @@ class RationedServer(ModelServer):
     async def _chat(self, body: dict[str, Any]) -> Response:
         self._loop = asyncio.get_running_loop()
         number = next(self._numbers)
-        await self._ration.take()
-        if any(BRIEFLY in message["content"] for message in body["messages"]):
-            await asyncio.sleep(BRIEF_TAKES_S)
-        return _numbered(await super()._chat(body), number)
+        ration = self._ration
+        await ration.take()
+        prompt = "".join(message["content"] for message in body["messages"])
+        if all(text in prompt for text in INCUMBENT):
+            await asyncio.sleep(self._incumbent_s)
+        reply = await super()._chat(body)
+        ration.note_answer()
+        return _numbered(reply, number)
 
 
 class _Ration:
     def __init__(self, answers: float = inf) -> None:
-        self._left = answers
+        self._to_begin = self._to_end = answers
         self.over = asyncio.Event()
         self.used_up = threading.Event()
 
     async def take(self) -> None:
-        if self._left < 1:
+        self._to_begin -= 1
+        if self._to_begin < 0:
             await self.over.wait()
-        self._left -= 1
-        if self._left < 1:
+
+    def note_answer(self) -> None:
+        self._to_end -= 1
+        if self._to_end < 1:
             self.used_up.set()
 
 
