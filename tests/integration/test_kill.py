@@ -111,6 +111,7 @@ def test_a_cycle_killed_at_random_instants_ends_like_one_that_ran_in_peace(
             print(f"seed {seed}", *killer.story, sep="\n")
             with cycle.server():
                 pass  # it stops, whoever was killed while holding it
+    print(f"{len(killed.calls)} calls came, {killed.books.lost_lines} are booked as lost")
     check_same(killed.books, undisturbed.books)
     check_books(killed, kills=len(killer.story))
     check_no_call_after_its_commit(killed, undisturbed)
