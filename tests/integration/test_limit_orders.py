@@ -62,7 +62,7 @@ async def test_of_each_limit_the_proof_is_sure_of_its_part(db: Database) -> None
 
 async def test_before_the_first_cycle_the_proof_keeps_its_share(db: Database) -> None:
     world = await make_world(db, nothing_matters)
-    stored = await limits_of(world, Limits(tokens=60_000))
+    stored = await limits_of(world, Limits(tokens=60_000), budget=600)
     assert stored == {"tokens": 60_000, "kept": {"tokens": 24_000}}  # 240 of 600 answers
 
 

@@ -62,7 +62,8 @@ class World:
         return DEFAULT_SET
 
     async def order(self, **changes: object) -> UUID:
-        order = CycleOrder("postprocess", self.domain, 600, seed=11)
+        """Order a cycle: 240 judged answers are the proof's, and 160 find what is planted here."""
+        order = CycleOrder("postprocess", self.domain, 400, seed=11)
         async with self.db.transaction(DEFAULT_TENANT) as tx:
             cycle_id = await create_cycle(tx, DEFAULT_TENANT, replace(order, **changes))  # type: ignore[arg-type]
         assert cycle_id is not None
