@@ -1,5 +1,6 @@
 """Where a corpus ends: the similarity under which its questions are better not answered."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,8 @@ NEEDLESS_REFUSAL = 0.35
 judge gives 2.5 of 10 for the one and 0 for the other, where about 6 and 10 were to be had."""
 FRAGMENTS = 8
 """As many as an answer is usually read from."""
+AT_ONCE = 4
+"""Questions looked up at a time: an embedding endpoint is waited for together."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +59,29 @@ async def calibrate(
     if min(kinds.count(True), kinds.count(False)) < LEAST_QUESTIONS:
         return None
     found: dict[bool, list[float]] = {True: [], False: []}
-    for at, question in enumerate(questions, start=1):
-        similarity = await _best_similarity(retriever, scope, question)
-        if similarity is not None:
-            found[question.answerable].append(similarity)
-        report(at, len(questions))
+    for start in range(0, len(questions), AT_ONCE):
+        some = questions[start : start + AT_ONCE]
+        for question, best in zip(some, await _look_up(retriever, scope, some), strict=True):
+            if best is not None:
+                found[question.answerable].append(best)
+        report(start + len(some), len(questions))
     result = best_threshold(found[True], found[False])
     if result is not None:
         await _keep(db, scope.tenant_id, scope.corpus_id, result.threshold)
     return result
+
+
+async def _look_up(
+    retriever: Retriever, scope: Scope, questions: Sequence[Question]
+) -> list[float | None]:
+    """Look all of them up at the same time; where one fails, the others are waited for first."""
+    asked = (_best_similarity(retriever, scope, question) for question in questions)
+    found: list[float | None] = []
+    for best in await asyncio.gather(*asked, return_exceptions=True):
+        if isinstance(best, BaseException):
+            raise best
+        found.append(best)
+    return found
 
 
 async def _best_similarity(retriever: Retriever, scope: Scope, question: Question) -> float | None:
