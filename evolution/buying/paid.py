@@ -73,7 +73,8 @@ class PaidChat:
 
     `price` is None where the settings name none. Retries stand outside: each attempt is a call
     of its own, and what may have been billed stays spent. The `gate` stands inside: a call that
-    waits for it is not in flight yet, and a reply that is being stored does not hold it up.
+    waits for it is not in flight yet, and one that went through it stays there until its reply is
+    stored. So no more calls than it lets through can be lost with a process.
     """
 
     def __init__(
@@ -108,8 +109,6 @@ class PaidChat:
         asked = time.perf_counter()
         async with self._locks.setdefault(key, asyncio.Lock()):
             made = await self._gate.run(lambda: self._make(call, request))
-            if made.begun is not None:
-                await self._complete(call, made.begun, made.reply)
         self._note(call, made, time.perf_counter() - asked)
         return made.reply
 
@@ -132,7 +131,7 @@ class PaidChat:
             await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _make(self, call: Call, request: ChatRequest) -> "Made":
-        """Make the call; where its reply is found, nothing was begun."""
+        """Make the call and store its reply; where one is found, nothing was begun."""
         begun = await self._begin(call)
         if isinstance(begun, ChatReply):
             return Made(begun)
@@ -140,13 +139,15 @@ class PaidChat:
         try:
             async with asyncio.timeout(begun.seconds_left):
                 reply = await self._inner.chat(request)
-            return Made(reply, begun, time.perf_counter() - started)
         except TimeoutError as error:
             await self._give_up(call, begun, may_be_billed=True)
             raise BudgetExhausted("the cycle's budget of wall time is used up") from error
         except ProviderError as error:
             await self._give_up(call, begun, error.may_be_billed)
             raise
+        model_s = time.perf_counter() - started
+        await self._complete(call, begun, reply)
+        return Made(reply, begun, model_s)
 
     async def _complete(self, call: Call, begun: Begun, reply: ChatReply) -> None:
         """Store what is paid; a database that is away for a while does not cost the reply."""
