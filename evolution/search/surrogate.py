@@ -20,19 +20,27 @@ class Observation:
     score: float
 
 
+TYPICAL = 0.5
+"""Points of the score that a gene is usually worth, and e times more or less: a log-normal prior.
+
+Without it few noisy answers can tell best that no gene is worth anything; then nothing more is
+tried.
+"""
+
+
 @dataclass(frozen=True)
 class Scales:
     """Prior standard deviations in points of the score, one a kind of term; the data choose."""
 
-    number: float = 0.5
-    choice: float = 0.5
-    switch: float = 0.5
+    number: float = TYPICAL
+    choice: float = TYPICAL
+    switch: float = TYPICAL
     pair: float = 0.0
     """0: the model is additive."""
+    question: float = 1.5
     noise: float = 1.0
 
 
-QUESTION_SD = 1.5
 LEVEL_SD = 5.0
 STEP = 1.3
 LEAST, MOST = 0.05, 4.0
@@ -45,8 +53,8 @@ class Surrogate:
     """score = level + question + features(genome) . weights + noise, all of them Gaussian.
 
     Features are differences to the incumbent, whose own gain is 0 by construction. The scales
-    maximise the evidence (MacKay 1992); pair terms come in where the additive model leaves
-    genomes unexplained and the evidence prefers them. Needs at least one observation.
+    maximise the evidence (MacKay 1992) times their prior; pair terms come in where the additive
+    model leaves genomes unexplained and the evidence prefers them. Needs at least one observation.
     """
 
     def __init__(
@@ -96,19 +104,24 @@ class Surrogate:
 
     def _choose_scales(self) -> Scales:
         """Walk uphill in the evidence, scale by scale; try pair terms where they are missed."""
-        best, scales = self._posterior_of(Scales()).log_evidence, Scales()
-        for name in ("noise", *self.features.kinds, "noise"):
+        best, scales = self._plausibility(Scales()), Scales()
+        for name in ("noise", "question", *self.features.kinds, "noise", "question"):
             best, scales = self._walk(best, scales, name)
         if not (self.features.pairs and self._strays(scales)):
             return scales
         trials = [replace(scales, pair=pair) for pair in PAIR_SCALES]
-        return max([scales, *trials], key=lambda s: self._posterior_of(s).log_evidence)
+        return max([scales, *trials], key=self._plausibility)
+
+    def _plausibility(self, scales: Scales) -> float:
+        """Log evidence and log prior of the scales, up to a constant."""
+        away = np.log([getattr(scales, kind) / TYPICAL for kind in self.features.kinds])
+        return self._posterior_of(scales).log_evidence - 0.5 * float(away @ away)
 
     def _walk(self, best: float, scales: Scales, name: str) -> tuple[float, Scales]:
         for factor in (STEP, 1 / STEP):
             while LEAST <= (value := getattr(scales, name) * factor) <= MOST:
                 trial = replace(scales, **{name: value})
-                if (evidence := self._posterior_of(trial).log_evidence) <= best:
+                if (evidence := self._plausibility(trial)) <= best:
                     break
                 best, scales = evidence, trial
         return best, scales
@@ -131,7 +144,7 @@ class Surrogate:
         variance = np.full(self._width(scales), scales.pair**2)
         kinds = self.features.kind_of_main
         variance[: len(kinds)] = [getattr(scales, kind) ** 2 for kind in kinds]
-        nuisance = np.full(self._asked.shape[1], QUESTION_SD**2)
+        nuisance = np.full(self._asked.shape[1], scales.question**2)
         nuisance[-1] = LEVEL_SD**2
         moments = self._paired_moments if scales.pair else self._additive_moments
         return Posterior(moments, np.concatenate([variance, nuisance]), scales.noise)

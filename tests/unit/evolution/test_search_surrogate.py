@@ -1,5 +1,6 @@
 """The surrogate is plain Bayesian regression, and a question's difficulty is no genome's merit."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from evolution.search.features import make_features
 from evolution.search.pairing import paired_gains
 from evolution.search.space import Point, SearchSpace, choice, number, switch
-from evolution.search.surrogate import LEVEL_SD, QUESTION_SD, Observation, Surrogate
+from evolution.search.surrogate import LEVEL_SD, TYPICAL, Observation, Surrogate
 
 SPACE = SearchSpace(
     (number("count", 1, 5, whole=True), choice("style", ("short", "long")), switch("rule", "p"))
@@ -53,13 +54,27 @@ def test_gain_and_error_are_the_closed_form_of_the_same_gaussian_model() -> None
 
     x, new = rows([o.point for o in seen]), rows(EVERY)
     same = np.array([[a.question == b.question for a in seen] for b in seen])
-    cover = x @ x.T + QUESTION_SD**2 * same + LEVEL_SD**2 + scales.noise**2 * np.eye(len(seen))
+    cover = x @ x.T + scales.question**2 * same + LEVEL_SD**2 + scales.noise**2 * np.eye(len(seen))
     pull = np.linalg.solve(cover, (new @ x.T).T).T
     mean = pull @ np.array([o.score for o in seen])
     variance = np.diag(new @ new.T - pull @ (x @ new.T))
     gain, error = model.gain(EVERY)
     np.testing.assert_allclose(gain, mean, atol=1e-6)
     np.testing.assert_allclose(error, np.sqrt(variance), atol=1e-6)
+
+
+def test_a_few_answers_that_tell_nothing_do_not_make_it_sure_that_there_is_nothing() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        noise = [replace(o, score=5 + 2 * rng.normal()) for o in answers(3)]
+        _, error = Surrogate(FEATURES, INCUMBENT, noise).gain(EVERY)
+        assert error.max() > TYPICAL / 2
+
+
+def test_questions_may_differ_by_more_than_the_genes_do() -> None:
+    model = Surrogate(FEATURES, INCUMBENT, answers(12))
+    assert model.scales.question > 1.8  # they are 4 points apart
+    np.testing.assert_allclose(model.gain(EVERY)[0], [truth(p) for p in EVERY], atol=0.35)
 
 
 def test_a_judge_that_fails_on_the_hard_half_raises_no_gain() -> None:
