@@ -57,11 +57,6 @@ class CopyGuard:
 _EXAM = "an evaluation question, reference or answer"
 
 
-def find_copied(genome: Genome, incumbent: Genome, texts: Iterable[str]) -> str | None:
-    """Say which new instruction of `genome` has 8 words in a row of one of `texts`, if any."""
-    return CopyGuard(texts).find(genome, incumbent)
-
-
 async def load_exam_texts(tx: AsyncSession, corpus_id: UUID) -> list[str]:
     """Give all questions of a corpus and their reference answers."""
     rows = await tx.execute(

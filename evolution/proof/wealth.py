@@ -17,7 +17,7 @@ RATE = 0.05
 """Expected share of proposals that are not better, at most, of all that were ever put up."""
 
 MOST = 0.05
-"""No cycle's proofs are held to less than this together, however full the account is."""
+"""What one cycle's proofs may take together at the most, however full the account is."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolution.breeding.copying import CopyGuard, find_copied
+from evolution.breeding.copying import CopyGuard
 from evolution.breeding.leaks import find_leak
 from evolution.breeding.word_runs import windows_of
 from models.defaults import DEFAULT_GENOMES
@@ -27,11 +27,11 @@ EXAM = "The least budget of a cycle is two hundred and eighty-eight judged answe
 def test_eight_words_in_a_row_are_a_copy_and_seven_are_none() -> None:
     eight = "Remember: least budget of a cycle is two hundred."
     seven = "Remember: least budget of a cycle is two."
-    assert find_copied(with_gene(eight), OLD, [EXAM]) == (
+    assert CopyGuard([EXAM]).find(with_gene(eight), OLD) == (
         "system_prompt.new copies 8 or more words in a row of an evaluation question, reference "
         "or answer"
     )
-    assert find_copied(with_gene(seven), OLD, [EXAM]) is None
+    assert CopyGuard([EXAM]).find(with_gene(seven), OLD) is None
 
 
 @pytest.mark.parametrize(
@@ -59,23 +59,25 @@ def test_eight_words_in_a_row_are_a_copy_and_seven_are_none() -> None:
 )  # fmt: skip
 def test_no_wording_hides_a_copy(text: str, gene: str) -> None:
     extended = f"{text} of it"
-    assert find_copied(with_gene(gene), OLD, [extended]) is not None
+    assert CopyGuard([extended]).find(with_gene(gene), OLD) is not None
 
 
 def test_a_short_quotation_in_a_script_without_blanks_is_none() -> None:
-    assert find_copied(with_gene("请注意：缓存策略"), OLD, ["缓存策略决定哪些答案可以保留"]) is None
+    assert (
+        CopyGuard(["缓存策略决定哪些答案可以保留"]).find(with_gene("请注意：缓存策略"), OLD) is None
+    )
 
 
 def test_what_the_incumbent_says_already_is_no_copy() -> None:
     documented = f"By default it says: {OLD.system_prompt[0].text} And so on."
-    assert find_copied(OLD, OLD, [documented]) is None
+    assert CopyGuard([documented]).find(OLD, OLD) is None
     kept = with_gene(f"Once more: {OLD.system_prompt[0].text}")
-    assert find_copied(kept, OLD, [documented]) is None
+    assert CopyGuard([documented]).find(kept, OLD) is None
 
 
 def test_words_on_both_sides_of_a_slot_are_not_in_a_row() -> None:
     gene = "The least budget of a {{slot:context}} cycle is two hundred {{slot:question}}"
-    assert find_copied(with_gene(gene), OLD, [EXAM]) is None
+    assert CopyGuard([EXAM]).find(with_gene(gene), OLD) is None
 
 
 def test_what_the_mutator_has_read_counts_like_the_exam() -> None:
@@ -86,7 +88,7 @@ def test_what_the_mutator_has_read_counts_like_the_exam() -> None:
 
 
 def test_the_reason_does_not_quote_the_exam() -> None:
-    assert "budget" not in str(find_copied(with_gene(EXAM), OLD, [EXAM]))
+    assert "budget" not in str(CopyGuard([EXAM]).find(with_gene(EXAM), OLD))
 
 
 def test_a_shared_genome_carries_no_figure_name_or_quotation_of_a_tenant() -> None:
