@@ -14,12 +14,17 @@ from evolution.buying.budget import clock_stops
 from evolution.store import load_cycle
 from kit.db import Database
 from kit.errors import Conflict, Unavailable
+from kit.turns import LastFirst
 from models.tables import Cycle
 
 LEASE_S = 20
 """A holder that has not been heard of for so long is taken for dead."""
 
 BEAT_EVERY_S = 5
+
+AT_ONCE = 4
+"""Transactions of one holder at a time: all of them meet at the cycle's row anyway. A unit that is
+under way goes before one that has not begun, so that models are not left waiting for the books."""
 
 _ENTER = text("select genoma_enter_cycle(:owner, :cycle, :acting_for)")
 
@@ -36,6 +41,7 @@ class LeasedDatabase(Database):
         self._fences = {fence}
         self._tenant = tenant
         self._cycle_id = cycle_id
+        self._turns = LastFirst(AT_ONCE)
 
     @property
     def fence(self) -> int:
@@ -44,7 +50,7 @@ class LeasedDatabase(Database):
     @asynccontextmanager
     async def transaction(self, tenant: UUID | None = None) -> AsyncIterator[AsyncSession]:
         """Open a transaction that is refused under an older fence."""
-        async with super().transaction() as tx:
+        async with self._turns.turn(), super().transaction() as tx:
             entry = {"owner": self._tenant, "cycle": self._cycle_id, "acting_for": tenant}
             if await tx.scalar(_ENTER, entry) not in self._fences:
                 raise Conflict("another process has taken this cycle over")
