@@ -12,7 +12,7 @@ from evolution.buying.evaluate import Contender, Evaluator
 from evolution.buying.paid import hash_key, paying_for
 from evolution.parts import CycleParts
 from evolution.progress import Board
-from evolution.shapes import CyclePlan
+from evolution.shapes import CyclePlan, SearchEnd
 from kit.errors import Conflict
 from models.genome import LAYERS, Genome, Layer, genome_name
 from models.tables import Corpus, Cycle, Question
@@ -53,6 +53,12 @@ class Run:
         if missing := [i for i in ids if i not in by_id]:
             raise Conflict(f"{len(missing)} questions of this cycle were deleted meanwhile")
         return [by_id[i] for i in ids]
+
+    async def keep_end(self, ended: SearchEnd) -> None:
+        """Write down that the search has ended, and how."""
+        async with self.parts.db.transaction(self.parts.tenant) as tx:
+            cycle = await tx.get_one(Cycle, self.cycle.id)
+            cycle.plan = cycle.plan | {"ended": ended.model_dump(mode="json")}
 
     async def check_corpus(self) -> None:
         """Raise Conflict where the corpus is no longer the one that the plan has pinned."""

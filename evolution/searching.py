@@ -14,7 +14,7 @@ from evolution.proof.claims import TradeRule
 from evolution.running import Run
 from evolution.search.effort import Effort
 from evolution.search.searcher import CAUTION, LEAST_GAIN, SURE
-from evolution.shapes import Refusal
+from evolution.shapes import Nomination, Refusal, SearchEnd
 from evolution.standing import Finalist, Standing, gains_of, lines_of
 from kit.errors import BudgetExhausted, Conflict
 from models.tables import Question
@@ -30,7 +30,12 @@ async def search(
     reflection: Reflection | None,
     effort: Effort,
 ) -> Standing:
-    """Run the rounds and the last check; say who is to be proven. Raises like `eval_all`."""
+    """Run the rounds and the last check; say who is to be proven. Raises like `eval_all`.
+
+    How it ended is kept: what a proof may spend then is not searched with by a resumed cycle.
+    """
+    if run.plan.ended is not None:
+        return await _recall(run, population, run.plan.ended)
     by_id = {question.id: question for question in questions}
     spent = 0
     try:
@@ -45,7 +50,9 @@ async def search(
     except BudgetExhausted as error:
         if not error.kept:
             raise
-    return await _stand(run, population, reflection)
+    ended = await _end(population, reflection)
+    await run.keep_end(ended)
+    return _stand(population, ended)
 
 
 def _left(run: Run, population: Population, effort: Effort, spent: int) -> Effort:
@@ -64,12 +71,16 @@ async def _evaluate(
     results = await run.evaluator.eval_trials(work, "search")
     for trial, scored in zip(trials, results, strict=True):
         trial.member.answers |= {result.question_id: result for result in scored}
+    await _show(run, population)
+    return sum(len(t.question_ids) * _price(run, population, t) for t in trials)
+
+
+async def _show(run: Run, population: Population) -> None:
     await run.board.show(
         phase="searching",
         tried=len(population.candidates),
         candidates=lines_of(population, population.view()),
     )
-    return sum(len(t.question_ids) * _price(run, population, t) for t in trials)
 
 
 def _price(run: Run, population: Population, trial: Planned) -> int:
@@ -84,18 +95,22 @@ async def _check(
         await _evaluate(run, population, await plan_check(population, effort), by_id)
 
 
-async def _stand(run: Run, population: Population, reflection: Reflection | None) -> Standing:
+async def _recall(run: Run, population: Population, ended: SearchEnd) -> Standing:
+    """Give the standing of a search that a former run has ended; nothing is bought."""
+    await population.recall(ended.best.genome_id if ended.best else None)
+    await _show(run, population)
+    return _stand(population, ended)
+
+
+async def _end(population: Population, reflection: Reflection | None) -> SearchEnd:
     view = population.view()
     if not view.search.observations:
         raise Conflict("not one answer of this cycle could be judged: nothing can be compared")
     best, is_promising = await _nominate(population, view)
     gains = gains_of(list(population.members.values()), view)
-    return Standing(
-        incumbent=population.incumbent,
-        best=best,
+    return SearchEnd(
+        best=_nomination(best) if best else None,
         is_promising=is_promising,
-        tried=len(population.candidates),
-        answers=sum(len(member.scores) for member in population.members.values()),
         refused=tuple(
             Refusal(operator=note.operator, reason=note.reason)
             for note in (reflection.notes if reflection else ())
@@ -103,6 +118,34 @@ async def _stand(run: Run, population: Population, reflection: Reflection | None
         front=pareto_front(gains[:FRONT_SHOWN]),
         raced=view.search.races,
     )
+
+
+def _nomination(best: Finalist) -> Nomination:
+    return Nomination(
+        genome_id=best.member.row.id,
+        claim=best.claim,
+        gain=best.gain,
+        error=best.error,
+        cost=best.cost,
+    )
+
+
+def _stand(population: Population, ended: SearchEnd) -> Standing:
+    return Standing(
+        incumbent=population.incumbent,
+        best=_finalist_of(population, ended.best) if ended.best else None,
+        is_promising=ended.is_promising,
+        tried=len(population.candidates),
+        answers=sum(len(member.scores) for member in population.members.values()),
+        refused=ended.refused,
+        front=ended.front,
+        raced=ended.raced,
+    )
+
+
+def _finalist_of(population: Population, best: Nomination) -> Finalist:
+    member = population.members[best.genome_id]
+    return Finalist(member, best.claim, best.gain, best.error, best.cost)
 
 
 async def _nominate(population: Population, view: View) -> tuple[Finalist | None, bool]:

@@ -15,8 +15,51 @@ class Dialogue(Frozen):
     answer: str
 
 
+Claim = Literal["better", "cheaper"]
+"""What a finalist is put up for: more quality, or as much of it at less cost."""
+
+
+class Refusal(Frozen):
+    """A proposal that was refused before it cost anything."""
+
+    operator: str
+    reason: str
+
+
+class FrontPoint(Frozen):
+    """One genome of the Pareto front: no other one is better, cheaper and faster at once."""
+
+    genome_id: UUID
+    name: str
+    gain: float
+    """Points of 10 over the incumbent that the model expects."""
+    cost: float
+    """Of an answer: millionths of money where there is a price, else tokens."""
+    p95_ms: float
+
+
+class Nomination(Frozen):
+    """The genome that a search ended with, and what was expected of it."""
+
+    genome_id: UUID
+    claim: Claim
+    gain: float
+    error: float
+    cost: float
+
+
+class SearchEnd(Frozen):
+    """How the search of a cycle ended."""
+
+    best: Nomination | None
+    is_promising: bool
+    refused: tuple[Refusal, ...]
+    front: tuple[FrontPoint, ...]
+    raced: bool
+
+
 class CyclePlan(Frozen):
-    """Fixed at the start and never changed, so that a resumed cycle is the same cycle."""
+    """Fixed at the start, so that a resumed cycle is the same cycle; `ended` is added once."""
 
     layer: Layer
     incumbent_id: UUID
@@ -43,6 +86,8 @@ class CyclePlan(Frozen):
     """Former cycles of the same context, whose judged answers the search starts from."""
     concurrency: int = 1
     """Answers at once, which the size of a round depends on."""
+    ended: SearchEnd | None = None
+    """Written before the proof is opened: from then on a resumed cycle searches no more."""
 
 
 class CandidateProgress(Frozen):
@@ -72,17 +117,6 @@ class CycleProgress(Frozen):
     """Candidates by now; `candidates` holds those that lead."""
     candidates: tuple[CandidateProgress, ...] = ()
     note: str = ""
-
-
-class Refusal(Frozen):
-    """A proposal that was refused before it cost anything."""
-
-    operator: str
-    reason: str
-
-
-Claim = Literal["better", "cheaper"]
-"""What a finalist is put up for: more quality, or as much of it at less cost."""
 
 
 class Spent(Frozen):
@@ -164,18 +198,6 @@ class Proof(Frozen):
     @property
     def is_proven(self) -> bool:
         return self.decision in ("better", "cheaper")
-
-
-class FrontPoint(Frozen):
-    """One genome of the Pareto front: no other one is better, cheaper and faster at once."""
-
-    genome_id: UUID
-    name: str
-    gain: float
-    """Points of 10 over the incumbent that the model expects."""
-    cost: float
-    """Of an answer: millionths of money where there is a price, else tokens."""
-    p95_ms: float
 
 
 class CycleResult(Frozen):

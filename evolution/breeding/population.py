@@ -14,7 +14,7 @@ from evolution.breeding.gene_bank import BY_HAND, GeneWorth, load_bank
 from evolution.breeding.genome_space import GenomeSpace, make_space
 from evolution.breeding.memory import Remembered, load_genomes, load_remembered
 from evolution.buying.evaluate import Contender
-from evolution.buying.results import Scored
+from evolution.buying.results import Scored, load_known
 from evolution.genomes import load_row
 from evolution.proof.claims import TradeRule
 from evolution.running import Run
@@ -23,7 +23,7 @@ from evolution.search.space import Point
 from evolution.search.surrogate import Observation
 from models.genome import Genome
 from models.lifecycle import Status
-from models.tables import EvolutionGenome
+from models.tables import EvolutionGenome, Trial
 from models.upgrade import load_genome
 
 BARRED = (Status.REJECTED, Status.PENDING_APPROVAL, Status.RETIRED)
@@ -73,6 +73,17 @@ class Population:
         """Take a genome in; one that is there stays as it is."""
         contender = self.run.contender(row.id, genome)
         return self.members.setdefault(row.id, Member(row, genome, contender))
+
+    async def recall(self, finalist_id: UUID | None) -> None:
+        """Take in all genomes that this cycle has tried, with the answers that it bought."""
+        cycle_id, db, tenant = self.run.cycle.id, self.run.parts.db, self.run.parts.tenant
+        async with db.transaction(tenant) as tx:
+            tried = select(Trial.genome_id).filter_by(cycle_id=cycle_id).order_by(Trial.number)
+            ids = [*await tx.scalars(tried), *([finalist_id] if finalist_id else [])]
+            for genome_id in dict.fromkeys(ids):
+                row = await tx.get_one(EvolutionGenome, genome_id)
+                member = self.add(row, load_genome(row.content))
+                member.answers |= await load_known(tx, cycle_id, genome_id, "search")
 
     def view(self, children: Sequence[Genome] = ()) -> "View":
         """Look at all that is known by now, as the search sees it; `children` are to come.

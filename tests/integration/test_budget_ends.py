@@ -17,6 +17,7 @@ from judge.port import Exam
 from judge.verdict import Unscored, Verdict
 from kit.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
 from kit.db import Database
+from kit.errors import ProviderUnreachable
 from kit.fakes import ScriptedChat
 from kit.prices import Price
 from models.defaults import DEFAULT_SET
@@ -29,6 +30,7 @@ from models.tables import (
     LedgerEntry,
     PaidAnswer,
     PaidCall,
+    ProofEntry,
 )
 from pipeline.state import State
 from tests.support.planted_world import World, make_world
@@ -194,3 +196,34 @@ async def test_the_search_leaves_the_proof_its_part(db: Database) -> None:
     confirm = await night.world.count(EvolutionEvalResult, phase="confirm")
     assert confirm == result.proof.pairs * 2  # type: ignore[union-attr]
     assert cycle.spent_calls <= 72 + 168
+
+
+@dataclass
+class FailsInProof(ModelJudge):
+    """Judges a search, and is out of reach as soon as a proof has begun."""
+
+    world: World | None = None
+
+    async def judge(self, exam: Exam) -> Verdict | Unscored:
+        assert self.world is not None
+        if await self.world.count(ProofEntry):
+            raise ProviderUnreachable("no route")
+        return await super().judge(exam)
+
+
+async def test_a_cycle_that_broke_off_in_its_proof_searches_no_more(db: Database) -> None:
+    """The proof's calls, free by then, would pay for a round that the search had to leave."""
+    night = await make_night(db)
+    parts = night.world.parts
+    fails = FailsInProof(noise=0.8, model=parts.judge.model, world=night.world)  # type: ignore[attr-defined]
+    cycle_id = await night.order(calls=72 + 168, kept={"calls": 168})
+    with pytest.raises(ProviderUnreachable):
+        await run_cycle(replace(parts, judge=fails), cycle_id)
+    searched = await night.world.count(EvolutionEvalResult, phase="search")
+    async with db.transaction(DEFAULT_TENANT) as tx:
+        assert "kept" not in (await tx.get_one(Cycle, cycle_id)).limits
+        proven = (await tx.scalars(select(ProofEntry.genome_id))).one()
+    result = await run_cycle(parts, cycle_id)
+    assert result.finalist_id == proven
+    assert await night.world.count(EvolutionEvalResult, phase="search") == searched
+    assert await night.world.count(ProofEntry) == 1
