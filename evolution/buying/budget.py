@@ -75,12 +75,15 @@ def _add(kind: str, sign: str = "+", name: str = "") -> str:
 _RAN_S = "ran_s + greatest(0, coalesce(extract(epoch from clock_timestamp() - resumed_at), 0))"
 _LEFT_IN_ALL = f"({_limit('seconds', kept=False)} - ({_RAN_S}))"
 _HAS_PRICE = "(:has_price or limits ->> 'micros' is null)"
+_LEFT_NOW = f"({_limit('seconds')} - ({_RAN_S}))"
 _IN_TIME = "coalesce({} > 0, true)"
 
-SECONDS_LEFT = f"({_limit('seconds')} - ({_RAN_S}))::float"
+SECONDS_LEFT = f"{_LEFT_IN_ALL}::float"
+"""Until the whole cycle's time is over: what has begun when the search's part ends goes on."""
+
 RESERVES = _add("reserved")
 MAY_RESERVE = " and ".join(
-    ["wish is null", _HAS_PRICE, _IN_TIME.format(SECONDS_LEFT), *map(_fits, _COUNTED)]
+    ["wish is null", _HAS_PRICE, _IN_TIME.format(_LEFT_NOW), *map(_fits, _COUNTED)]
 )
 """The condition of a statement that `RESERVES`, with `reservation_of(...)` as its parameters."""
 
@@ -88,7 +91,7 @@ _RESERVE = text(
     f"update cycle set {RESERVES} where id = :cycle and {MAY_RESERVE} returning {SECONDS_LEFT}"
 )
 _WHY_NOT = text(
-    f"select wish, {_HAS_PRICE} as price, {_IN_TIME.format(SECONDS_LEFT)} as seconds, "
+    f"select wish, {_HAS_PRICE} as price, {_IN_TIME.format(_LEFT_NOW)} as seconds, "
     f"false as seconds_later, {_IN_TIME.format(_LEFT_IN_ALL)} as seconds_in_proof, "
     + ", ".join(
         f"{_fits(unit)} as {unit}, {_fits(unit, reserved=False)} as {unit}_later, "
@@ -102,7 +105,7 @@ SETTLES = f"{_add('reserved', '-')}, {_add('spent', name='spent_')}"
 """Assignments with `settlement_of(...)` as their parameters."""
 
 _SETTLE = text(f"update cycle set {SETTLES} where id = :cycle")
-_SECONDS_LEFT = text(f"select {_LEFT_IN_ALL}::float from cycle where id = :cycle")
+_SECONDS_LEFT = text(f"select {SECONDS_LEFT} from cycle where id = :cycle")
 _OPEN_PROOF = text("update cycle set limits = limits - 'kept' where id = :cycle")
 
 
@@ -115,11 +118,11 @@ def settlement_of(cycle_id: UUID, reserved: Amount, spent: Amount) -> dict[str, 
 
 
 async def reserve(tx: AsyncSession, cycle_id: UUID, amount: Amount = ONE_ANSWER) -> float | None:
-    """Set `amount` aside in one atomic step; give the seconds that are left, None if unlimited.
+    """Set `amount` aside in one atomic step; give the seconds that are left in all.
 
-    Raises BudgetExhausted, with the unit, where it does not fit or the time is over, Stopped
-    where a person asked the cycle to pause or to end, Misconfigured where money is limited and
-    the model has no price.
+    None where time is not limited. Raises BudgetExhausted, with the unit, where it does not fit
+    or the time is over (`kept` where it would fit into the proof), Stopped where a person asked
+    the cycle to pause or to end, Misconfigured where money is limited and the model has no price.
     """
     wanted = reservation_of(cycle_id, amount)
     while (row := (await tx.execute(_RESERVE, wanted)).first()) is None:

@@ -227,3 +227,12 @@ async def test_a_cycle_that_broke_off_in_its_proof_searches_no_more(db: Database
     assert result.finalist_id == proven
     assert await night.world.count(EvolutionEvalResult, phase="search") == searched
     assert await night.world.count(ProofEntry) == 1
+
+
+async def test_the_end_of_the_searchs_time_ends_no_call_and_leaves_the_proof(db: Database) -> None:
+    night = await make_night(db)
+    night.provider._latency_s = 0.2
+    cycle, result = await night.run(seconds=60, kept={"seconds": 58})
+    assert cycle.limits == {"seconds": 60}
+    assert result.proof is not None
+    assert await night.world.count(PaidCall, state="lost_in_flight") == 0
