@@ -13,8 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from evolution.breeding.crossover import common_ancestor, cross
 from evolution.breeding.frontier import Scores, draw_parent
 from evolution.breeding.population import Member, Population, View
-from evolution.breeding.proposals import Mode
-from evolution.breeding.reflecting import gather_evidence
+from evolution.breeding.proposals import OPERATOR, Mode
+from evolution.breeding.reflecting import gather_evidence, recall_proposal
 from evolution.breeding.reflection import Reflection
 from evolution.genomes import Origin, add_genome
 from evolution.search.effort import Effort
@@ -59,9 +59,15 @@ async def generate_mutations(
 
     The mutator model and crossover bring a child each at most; the surrogate's draws fill the
     round. Round 0 is the incumbent's own, with random designs where no night came before. A
-    resumed cycle comes to the same trials; those that are stored already count. An empty list
+    resumed cycle takes the trials that are stored and asks nobody for them again. An empty list
     means that nothing is left to try. Raises ProviderError where the mutator is out of reach.
     """
+    if stored := await _stored(population, number):
+        if reflection is not None and number:
+            operator = OPERATOR[_mode(number)]
+            written = [t.member.genome for t in stored if t.member.row.operator == operator]
+            await recall_proposal(population.run, reflection, number, operator, written)
+        return stored
     if number and not (effort.round and population.view().search.observations):
         return []
     if number == 0:
@@ -79,6 +85,8 @@ async def plan_check(population: Population, effort: Effort) -> list[Planned]:
 
     Of those that this cycle has not tried yet there are as many as its cap leaves room for.
     """
+    if stored := await _stored(population, CHECK_ROUND):
+        return stored
     view = population.view()
     room, trials = _room(population), []
     for trial in view.search.check(effort):
@@ -127,7 +135,7 @@ async def _reflect(
     if reflection is None or reflection.gave_up:
         return None
     parent = _draw(population, rng)
-    mode: Mode = "component" if number % 2 else "all"
+    mode = _mode(number)
     evidence = await gather_evidence(
         population.run, parent.row.id, parent.genome, frozenset(parent.answers)
     )
@@ -135,6 +143,10 @@ async def _reflect(
     if written is None:
         return None
     return Child(written.genome, written.operator, written.notes, parent.row.id)
+
+
+def _mode(number: int) -> Mode:
+    return "component" if number % 2 else "all"
 
 
 async def _cross(population: Population, rng: random.Random) -> Child | None:
@@ -179,6 +191,13 @@ async def _store(
             if child is not None:
                 row = await _row(tx, population, child)
                 await tx.execute(_insert(run.parts.tenant, run.cycle.id, row, trial, number, place))
+    return await _stored(population, number)
+
+
+async def _stored(population: Population, number: int) -> list[Planned]:
+    """Give what the store has for round `number`: nothing, or all of it."""
+    run = population.run
+    async with run.parts.db.transaction(run.parts.tenant) as tx:
         stored = select(TrialRow).filter_by(cycle_id=run.cycle.id, round=number)
         rows = list(await tx.scalars(stored.order_by(TrialRow.number)))
         return [await _planned(tx, population, row) for row in rows]

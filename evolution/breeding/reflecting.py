@@ -1,14 +1,14 @@
 """What a running cycle asks its mutator with: the talk itself, and the evidence for it."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from evolution.breeding.copying import CopyGuard, is_shared_lab, load_exam_texts
 from evolution.breeding.evidence import Evidence, bank_notes, load_failures, load_known
 from evolution.breeding.gene_bank import load_bank
 from evolution.breeding.reflection import Reflection
-from evolution.breeding.refused import Refused, keep_refused, load_refused
+from evolution.breeding.refused import Refused, find_refused, keep_refused, load_refused
 from evolution.running import Run
 from models.genome import Genome
 
@@ -40,6 +40,15 @@ async def make_reflection(run: Run) -> Reflection | None:
         keep=keep,
         pay=run.pay_for_mutation,
     )
+
+
+async def recall_proposal(
+    run: Run, reflection: Reflection, number: int, operator: str, written: Sequence[Genome]
+) -> None:
+    """Tell the talk what came of proposal `number` in a former run; the mutator is not asked."""
+    async with run.parts.db.transaction(run.parts.tenant) as tx:
+        note = await find_refused(tx, run.cycle.id, operator, number)
+    reflection.recall(note, written)
 
 
 async def gather_evidence(

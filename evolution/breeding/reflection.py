@@ -1,6 +1,6 @@
 """Asking the mutator: what it writes becomes a candidate, or a refusal that costs no answer."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from uuid import UUID
@@ -8,7 +8,7 @@ from uuid import UUID
 from evolution.breeding.copying import CopyGuard
 from evolution.breeding.evidence import Evidence
 from evolution.breeding.proposals import OPERATOR, Mode, Unusable, propose
-from evolution.breeding.refused import Refused, RefusedNote
+from evolution.breeding.refused import Refused, RefusedNote, kept_reason
 from kit.chat import ChatModel
 from kit.errors import ProviderError
 from models.genome import Genome, content_hash
@@ -85,6 +85,16 @@ class Reflection:
         self.known = {**self.known, content_hash(genome): "it was proposed before in this cycle"}
         return Written(genome, OPERATOR[mode], notes)
 
+    def recall(self, refused: RefusedNote | None, written: Sequence[Genome]) -> None:
+        """Take over what came of a proposal in a former run of this cycle."""
+        if refused is not None:
+            self._in_a_row += 1
+            self.notes.append(refused)
+        elif not self.gave_up:
+            self._in_a_row = 0
+        here = "it was proposed before in this cycle"
+        self.known = {**self.known, **{content_hash(genome): here for genome in written}}
+
     def _check(self, genome: Genome, evidence: Evidence) -> None:
         """Raise Unusable where the genome is known, or knows the exam."""
         if fate := self.known.get(content_hash(genome)):
@@ -94,7 +104,8 @@ class Reflection:
 
     async def _refuse(self, refused: Refused) -> None:
         self._in_a_row += 1
-        self.notes.append(RefusedNote(operator=refused.operator, reason=refused.reason))
+        reason = kept_reason(refused.reason)
+        self.notes.append(RefusedNote(operator=refused.operator, reason=reason))
         await self.keep(refused)
 
 

@@ -35,22 +35,39 @@ class Refused:
     parent_id: UUID | None = None
 
 
+def kept_reason(reason: str) -> str:
+    """Cut a reason to what the store keeps of it, which the mutator reads as well."""
+    return storable(reason)[:MAX_REASON_CHARS]
+
+
 async def keep_refused(
     tx: AsyncSession, tenant: UUID, cycle_id: UUID, domain: str, layer: Layer, refused: Refused
 ) -> None:
     """Store a refusal with what was proposed; a resumed cycle that comes by again adds nothing."""
     row = {
-        "id": uuid5(cycle_id, f"{refused.operator} {refused.number}"),
+        "id": _id(cycle_id, refused.operator, refused.number),
         "tenant_id": tenant,
         "cycle_id": cycle_id,
         "domain": domain,
         "layer": layer,
         "parent_id": refused.parent_id,
         "operator": refused.operator,
-        "reason": storable(refused.reason)[:MAX_REASON_CHARS],
+        "reason": kept_reason(refused.reason),
         "text": storable(refused.text)[:MAX_TEXT_CHARS],
     }
     await tx.execute(insert(RefusedProposal).values(row).on_conflict_do_nothing())
+
+
+async def find_refused(
+    tx: AsyncSession, cycle_id: UUID, operator: str, number: int
+) -> RefusedNote | None:
+    """Give the refusal of proposal `number` of a cycle; None where it was not refused."""
+    row = await tx.get(RefusedProposal, _id(cycle_id, operator, number))
+    return None if row is None else RefusedNote(operator=row.operator, reason=row.reason)
+
+
+def _id(cycle_id: UUID, operator: str, number: int) -> UUID:
+    return uuid5(cycle_id, f"{operator} {number}")
 
 
 async def load_refused(

@@ -5,15 +5,17 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
+from evolution.breeding.gene_bank import GeneWorth, bank_genes
 from evolution.buying.paid import PaidChat
 from evolution.cycle import run_cycle
 from kit.db import Database
-from kit.errors import ProviderUnreachable
+from kit.errors import Conflict, ProviderUnreachable
 from kit.fakes import Script, ScriptedChat
 from models.genome import GenomeSet
-from models.tables import DEFAULT_TENANT, Cycle, EvolutionGenome, RefusedProposal
+from models.tables import DEFAULT_TENANT, Cycle, EvolutionGenome, RefusedProposal, Trial
+from pipeline.state import State
 from tests.support.planted_world import World, make_world, nothing_matters
 
 RULE = "Say first what follows from it."
@@ -81,3 +83,26 @@ async def test_a_rule_that_the_mutator_writes_is_found_and_proven(db: Database) 
     result = await run_cycle(world.parts, await world.order())
     assert result.outcome == "promoted"
     assert result.finalist is not None
+
+
+async def test_a_resumed_cycle_asks_the_mutator_for_no_stored_round_again(db: Database) -> None:
+    """What others bank meanwhile changes the requests: the replies would not be found."""
+    world, model = with_mutator(
+        await make_world(db, nothing_matters), lambda request: "<think>more of everything</think>"
+    )
+    cycle_id = await world.order()
+
+    async def breaks_off(question: str, genomes: GenomeSet) -> State:
+        if model.calls:
+            raise Conflict("broken off")
+        return await world.answers(question, genomes)
+
+    with pytest.raises(Conflict):
+        await run_cycle(replace(world.parts, answer=breaks_off), cycle_id)
+    rule = GeneWorth("system_prompt", "other", RULE, "reflect", 20, 0.5, 0.2, 0.8)
+    async with db.transaction(DEFAULT_TENANT) as tx:
+        await bank_genes(tx, "default", "postprocess", cycle_id, [rule])
+        last = await tx.scalar(select(func.max(Trial.round)))
+    await run_cycle(world.parts, cycle_id)
+    assert await world.count(RefusedProposal) == model.calls
+    assert last == 1
